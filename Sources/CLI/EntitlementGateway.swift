@@ -1,0 +1,57 @@
+internal import Gateway
+internal import Platform
+
+/// The program: picks the command.
+@main
+enum EntitlementGateway {
+    /// Every command, in the order of `--help`.
+    static var commands: [any Command.Type] {
+        [
+            ServeCommand.self, MigrateCommand.self, SimulateCommand.self, RebuildCommand.self, VersionCommand.self,
+        ]
+    }
+
+    static func main() {
+        var arguments = Array(CommandLine.arguments.dropFirst())
+        guard let name = arguments.first else {
+            Terminal.error(usage)
+            Terminal.exit(.usage)
+        }
+        arguments.removeFirst()
+        if name == "--help" || name == "-h" || name == "help" {
+            Terminal.output(usage)
+            Terminal.exit(.success)
+        }
+        if name == "--version" {
+            Terminal.output(GatewayVersion.text)
+            Terminal.exit(.success)
+        }
+        guard let command = commands.first(where: { $0.name == name }) else {
+            Terminal.error("no such command: \(name)\n\n\(usage)")
+            Terminal.exit(.usage)
+        }
+        do throws(CommandError) {
+            let parsed = try Arguments(arguments, of: command)
+            if parsed.wantsHelp {
+                Terminal.output(command.help)
+                Terminal.exit(.success)
+            }
+            Terminal.exit(try command.run(parsed))
+        } catch {
+            switch error {
+            case .usage(let reason): Terminal.error("\(reason)\n\n\(command.help)")
+            case .failed(let reason): Terminal.error(reason)
+            }
+            Terminal.exit(error.status)
+        }
+    }
+
+    static var usage: String {
+        var text = "entitlement-gateway \(GatewayVersion.text): decides who is entitled, across stores and billing providers\n\n"
+        text += "usage: entitlement-gateway COMMAND [options]\n\ncommands:\n"
+        for command in commands {
+            text += "  \(command.name)\(String(repeating: " ", count: max(1, 12 - command.name.count)))\(command.summary)\n"
+        }
+        return text + "\nentitlement-gateway COMMAND --help tells more."
+    }
+}

@@ -1,0 +1,23 @@
+internal import Gateway
+
+/// `migrate`: brings the database up to date without starting the gateway.
+enum MigrateCommand: Command {
+    static let name = "migrate"
+    static let summary = "bring the database up to date"
+    static let options = Option.configuration
+
+    static func run(_ arguments: Arguments) throws(CommandError) -> ExitStatus {
+        guard arguments.operands.isEmpty else { throw .usage("migrate takes options only") }
+        let configuration = try arguments.configuration()
+        do throws(ConfigurationError) {
+            let applied = try Maintenance.migrate(configuration)
+            Terminal.output(
+                applied.isEmpty
+                    ? "\(configuration.database) is up to date"
+                    : "\(configuration.database): applied \(applied.joined(separator: ", "))")
+        } catch {
+            throw .failed(error.description)
+        }
+        return .success
+    }
+}

@@ -1,0 +1,38 @@
+internal import Foundation
+internal import Gateway
+internal import Platform
+
+/// `serve`: runs the gateway until it is told to stop.
+enum ServeCommand: Command {
+    static let name = "serve"
+    static let summary = "run the gateway"
+    static let options =
+        [
+            Option(name: "listen", value: "ADDRESS", summary: "address and port (GATEWAY_LISTEN, default 127.0.0.1:8080)"),
+            Option(name: "providers", value: "DIR", summary: "folder of further manifests (GATEWAY_PROVIDERS)"),
+        ] + Option.configuration
+
+    static func run(_ arguments: Arguments) throws(CommandError) -> ExitStatus {
+        guard arguments.operands.isEmpty else { throw .usage("serve takes options only") }
+        // Before the first thread: every thread inherits the mask, and the main thread takes the signals.
+        Signals.block()
+        let configuration = try arguments.configuration()
+        let server: GatewayServer
+        do throws(ConfigurationError) {
+            server = try GatewayServer.start(configuration)
+        } catch {
+            throw .failed(error.description)
+        }
+        Log.info(
+            "listening", ("address", .string(server.addresses.joined(separator: ", "))),
+            ("database", .string(configuration.database)))
+        while true {
+            let signal = Signals.waitForSignal()
+            if signal == SIGTERM || signal == SIGINT { break }
+        }
+        Log.info("stopping")
+        server.stop()
+        Log.info("stopped")
+        return .success
+    }
+}

@@ -1,0 +1,18 @@
+internal import COpenSSL
+
+/// Comparison of secrets in a time that does not depend on where they differ (`CRYPTO_memcmp`).
+public enum ConstantTime {
+    /// Whether the two are equal. The time depends on their lengths only.
+    public static func equal(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        guard left.count == right.count else { return false }
+        // Both buffers hold `count` bytes for the length of the call.
+        return unsafe left.withUnsafeBytes { a in
+            unsafe right.withUnsafeBytes { b in unsafe CRYPTO_memcmp(a.baseAddress, b.baseAddress, a.count) == 0 }
+        }
+    }
+
+    /// Whether two texts are equal without telling their lengths: their digests are compared.
+    public static func equal(_ left: String, _ right: String) -> Bool {
+        equal(Digest.sha256(Array(left.utf8)), Digest.sha256(Array(right.utf8)))
+    }
+}

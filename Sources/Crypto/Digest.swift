@@ -1,0 +1,43 @@
+internal import COpenSSL
+
+/// SHA-256 and HMAC-SHA-256 by OpenSSL (FIPS 180-4, RFC 2104).
+public enum Digest {
+    /// Bytes of a SHA-256 digest.
+    public static let sha256Size = 32
+
+    public static func sha256(_ bytes: [UInt8]) -> [UInt8] {
+        unsafe bytes.withUnsafeBytes { unsafe sha256($0) }
+    }
+
+    public static func sha256(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: sha256Size)
+        // Both pointers live for the length of the call, and the digest has the 32 bytes that SHA-256 writes.
+        let done = unsafe digest.withUnsafeMutableBufferPointer { out in
+            unsafe EVP_Digest(bytes.baseAddress, bytes.count, out.baseAddress, nil, EVP_sha256(), nil)
+        }
+        precondition(done == 1, "OpenSSL has no SHA-256")
+        return digest
+    }
+
+    /// The digest of `text` in lower-case hexadecimal.
+    public static func sha256Hex(_ bytes: [UInt8]) -> String {
+        Hex.encode(sha256(bytes))
+    }
+
+    public static func hmacSHA256(key: [UInt8], message: [UInt8]) -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: sha256Size)
+        // OpenSSL reads the key and the message and writes 32 bytes while the three buffers are held. An empty key still
+        // needs a pointer, because a null one would mean "the key of the last call".
+        let done = unsafe (key.isEmpty ? [0] : key).withUnsafeBytes { keyBytes in
+            unsafe message.withUnsafeBufferPointer { messageBytes in
+                unsafe digest.withUnsafeMutableBufferPointer { out in
+                    unsafe HMAC(
+                        EVP_sha256(), keyBytes.baseAddress, Int32(key.count), messageBytes.baseAddress,
+                        messageBytes.count, out.baseAddress, nil) != nil
+                }
+            }
+        }
+        precondition(done, "OpenSSL has no HMAC-SHA-256")
+        return digest
+    }
+}

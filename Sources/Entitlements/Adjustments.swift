@@ -1,0 +1,158 @@
+/// What the refunds and disputes of one purchase come to: for each payment, the moment from which it no longer counts.
+struct Adjustments {
+    struct Ending: Equatable {
+        var at: UnixMillis
+        var kind: Adjustment.Kind
+
+        var status: Status {
+            kind == .refund ? .refunded : .revoked
+        }
+    }
+
+    /// Everything known of one payment under all its ids.
+    private struct Account {
+        var payments: [Payment] = []
+        var adjustments: [Adjustment] = []
+
+        /// The amount paid, where any event tells it.
+        var total: Int64? {
+            let known = payments.compactMap(\.amount) + adjustments.compactMap(\.total)
+            return known.max()
+        }
+
+        /// The period paid for: as the refund itself says, else as the payment says. A payment belongs to the earliest
+        /// period that names it.
+        var period: (start: UnixMillis, end: UnixMillis?)? {
+            for adjustment in adjustments {
+                if let start = adjustment.periodStart { return (start, adjustment.periodEnd) }
+            }
+            let dated = payments.filter { $0.periodStart != nil }
+            guard
+                let first = dated.min(by: {
+                    ($0.periodStart ?? .latest, $0.periodEnd ?? .latest) < ($1.periodStart ?? .latest, $1.periodEnd ?? .latest)
+                }), let start = first.periodStart
+            else { return nil }
+            return (start, first.periodEnd)
+        }
+
+        var ending: Ending? {
+            let dispute = adjustments.filter { $0.kind == .dispute && $0.standing == .effective }.map(\.at).min()
+            let refund = refundedAt
+            switch (refund, dispute) {
+            case (nil, nil): return nil
+            case (let at?, nil): return Ending(at: at, kind: .refund)
+            case (nil, let at?): return Ending(at: at, kind: .dispute)
+            case (let refunded?, let disputed?):
+                return refunded <= disputed ? Ending(at: refunded, kind: .refund) : Ending(at: disputed, kind: .dispute)
+            }
+        }
+
+        /// When the refunds came to the whole payment: at once, as a running total, or by adding up.
+        private var refundedAt: UnixMillis? {
+            let refunds = adjustments.filter { $0.kind == .refund }
+            var moments = refunds.filter { $0.standing == .effective && $0.size == .full }.map(\.at)
+            guard let total, total > 0 else { return moments.min() }
+            let withdrawn = refunds.compactMap { refund -> (amount: Int64, version: UnixMillis)? in
+                guard refund.standing == .withdrawn, case .part(let amount) = refund.size else { return nil }
+                return (amount, refund.version)
+            }
+            var sum: Int64 = 0
+            for refund in refunds.filter({ $0.standing == .effective }).sorted(by: { ($0.at, $0.id) < ($1.at, $1.id) }) {
+                switch refund.size {
+                case .full: continue
+                case .soFar(let amount):
+                    // A refund that failed after the running total was told is money that came back to the seller.
+                    let failed = withdrawn.filter { $0.version > refund.version }
+                    let standing = failed.reduce(amount) { $0.subtractingReportingOverflow($1.amount).partialValue }
+                    if standing >= total { moments.append(refund.at) }
+                case .part(let amount):
+                    sum = sum.addingReportingOverflow(amount).partialValue
+                    if sum >= total { moments.append(refund.at) }
+                }
+            }
+            return moments.min()
+        }
+    }
+
+    private var accounts: [Account]
+
+    init(payments: [Payment], adjustments: [(adjustment: Adjustment, eventID: String)]) {
+        var newest: [Adjustment] = []
+        for (_, statements) in Dictionary(grouping: adjustments, by: \.adjustment.id) {
+            let ordered = statements.sorted { left, right in
+                (left.adjustment.version, left.adjustment.standing, left.eventID)
+                    < (right.adjustment.version, right.adjustment.standing, right.eventID)
+            }.map(\.adjustment)
+            guard var current = ordered.last else { continue }
+            // The same thing told again (a dispute that goes on, and is lost) does not move the moment access ended.
+            for earlier in ordered.reversed() {
+                guard earlier.standing == current.standing, earlier.size == current.size else { break }
+                current.at = min(current.at, earlier.at)
+            }
+            newest.append(current)
+        }
+        // Payments that share an id are one: join the sets of ids until none meet.
+        var groups: [(ids: Set<String>, account: Account)] = []
+        func join(_ ids: Set<String>, _ change: (inout Account) -> Void) {
+            var merged: (ids: Set<String>, account: Account) = (ids, Account())
+            groups.removeAll { group in
+                guard !group.ids.isDisjoint(with: merged.ids) else { return false }
+                merged.ids.formUnion(group.ids)
+                merged.account.payments += group.account.payments
+                merged.account.adjustments += group.account.adjustments
+                return true
+            }
+            change(&merged.account)
+            groups.append(merged)
+        }
+        for payment in payments where !payment.ids.isEmpty {
+            join(Set(payment.ids)) { $0.payments.append(payment) }
+        }
+        for adjustment in newest.sorted(by: { $0.id < $1.id }) {
+            let ids = adjustment.payments.isEmpty ? ["adjustment of \(adjustment.id)"] : adjustment.payments
+            join(Set(ids)) { $0.adjustments.append(adjustment) }
+        }
+        accounts = groups.map(\.account).filter { !$0.adjustments.isEmpty }
+    }
+
+    /// The earliest ending among all payments: for a purchase that is paid once.
+    var ofWhole: Ending? {
+        accounts.compactMap(\.ending).min { $0.at < $1.at }
+    }
+
+    /// The earliest ending of each period, by its place in `periods` (ascending).
+    ///
+    /// The period paid for is the one that overlaps most; where none does, the newest that began before it; where the
+    /// payment's period is not known, the one running at the refund's time. A payment older than all of them touches none.
+    func byPeriod(_ periods: [(start: UnixMillis, end: UnixMillis?)]) -> [Int: Ending] {
+        var endings: [Int: Ending] = [:]
+        for account in accounts {
+            guard let ending = account.ending else { continue }
+            let target: Int?
+            if let paid = account.period {
+                target = Self.match(paid, in: periods)
+            } else {
+                target = periods.lastIndex { $0.start <= ending.at }
+            }
+            guard let target else { continue }
+            if let known = endings[target], known.at <= ending.at { continue }
+            endings[target] = ending
+        }
+        return endings
+    }
+
+    private static func match(
+        _ paid: (start: UnixMillis, end: UnixMillis?), in periods: [(start: UnixMillis, end: UnixMillis?)]
+    ) -> Int? {
+        let paidEnd = paid.end ?? paid.start.adding(millis: 1)
+        var best: (index: Int, span: Int64)?
+        for (index, period) in periods.enumerated() {
+            // A period lasts at most until the next begins.
+            let next = index + 1 < periods.count ? periods[index + 1].start : .latest
+            let end = min(period.end ?? .latest, next)
+            let span = min(end, paidEnd).value - max(period.start, paid.start).value
+            if span > 0, span >= best?.span ?? 1 { best = (index, span) }
+        }
+        return best?.index ?? periods.lastIndex { $0.start <= paid.start }
+    }
+}

@@ -1,0 +1,156 @@
+/// RFC 3339 texts of moments: read in every form the standard allows, written in one
+/// (`2027-01-01T00:00:00.000Z`: UTC, milliseconds).
+extension UnixMillis {
+    /// Length of the written form in bytes.
+    public static let rfc3339Size = 24
+
+    /// Reads `date-time` of RFC 3339 section 5.6: a fraction of any length (cut to milliseconds), `Z` or an offset,
+    /// letters in either case. Nil for anything else, also for days and hours that do not exist; second 60 is read as the
+    /// next minute's first moment.
+    public init?(rfc3339 text: some StringProtocol) {
+        self.init(rfc3339: text.utf8)
+    }
+
+    public init?(rfc3339 bytes: some Collection<UInt8>) {
+        var reader = DigitReader(bytes: ArraySlice(bytes))
+        guard let year = reader.digits(4), reader.skip("-"), let month = reader.digits(2), reader.skip("-"),
+            let day = reader.digits(2), reader.skip("T") || reader.skip("t") || reader.skip(" "),
+            let hour = reader.digits(2), reader.skip(":"), let minute = reader.digits(2), reader.skip(":"),
+            let second = reader.digits(2)
+        else { return nil }
+        var millis: Int64 = 0
+        if reader.skip(".") {
+            guard let fraction = reader.fraction() else { return nil }
+            millis = fraction
+        }
+        var offset: Int64 = 0
+        if !reader.skip("Z"), !reader.skip("z") {
+            let isEast = reader.skip("+")
+            guard isEast || reader.skip("-"), let hours = reader.digits(2), reader.skip(":"),
+                let minutes = reader.digits(2), hours < 24, minutes < 60
+            else { return nil }
+            offset = (hours * 60 + minutes) * (isEast ? 1 : -1)
+        }
+        guard reader.isAtEnd, (1...12).contains(month), day >= 1, day <= Calendar.days(inMonth: month, of: year),
+            hour < 24, minute < 60, second <= 60
+        else { return nil }
+        let days = Calendar.daysSinceEpoch(year: year, month: month, day: day)
+        let seconds = days * 86_400 + hour * 3600 + (minute - offset) * 60 + second
+        self.init(seconds * 1000 + millis)
+    }
+
+    /// The written form.
+    public var rfc3339: String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(UnixMillis.rfc3339Size)
+        writeRFC3339 { bytes.append($0) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Gives the written form byte by byte, without making a text of it.
+    public func writeRFC3339(_ put: (UInt8) -> Void) {
+        let moment = clamped.value
+        var days = moment / UnixMillis.millisPerDay
+        var rest = moment % UnixMillis.millisPerDay
+        if rest < 0 {
+            rest += UnixMillis.millisPerDay
+            days -= 1
+        }
+        let (year, month, day) = Calendar.date(daysSinceEpoch: days)
+        func number(_ value: Int64, _ width: Int) {
+            var divisor: Int64 = width == 4 ? 1000 : width == 3 ? 100 : 10
+            for _ in 0..<width {
+                put(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / divisor % 10))
+                divisor /= 10
+            }
+        }
+        number(year, 4)
+        put(UInt8(ascii: "-"))
+        number(month, 2)
+        put(UInt8(ascii: "-"))
+        number(day, 2)
+        put(UInt8(ascii: "T"))
+        number(rest / 3_600_000, 2)
+        put(UInt8(ascii: ":"))
+        number(rest / 60_000 % 60, 2)
+        put(UInt8(ascii: ":"))
+        number(rest / 1000 % 60, 2)
+        put(UInt8(ascii: "."))
+        number(rest % 1000, 3)
+        put(UInt8(ascii: "Z"))
+    }
+}
+
+/// The proleptic Gregorian calendar as RFC 3339 uses it, by whole days.
+private enum Calendar {
+    static func isLeap(_ year: Int64) -> Bool {
+        year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+    }
+
+    static func days(inMonth month: Int64, of year: Int64) -> Int64 {
+        switch month {
+        case 2: isLeap(year) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    /// Years begin in March here, so that the leap day is the last day of a year.
+    static func daysSinceEpoch(year: Int64, month: Int64, day: Int64) -> Int64 {
+        let shifted = month <= 2 ? year - 1 : year
+        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return era * 146_097 + dayOfEra - 719_468
+    }
+
+    static func date(daysSinceEpoch days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+        let shifted = days + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
+    }
+}
+
+private struct DigitReader {
+    var bytes: ArraySlice<UInt8>
+
+    var isAtEnd: Bool { bytes.isEmpty }
+
+    mutating func skip(_ character: Unicode.Scalar) -> Bool {
+        guard let first = bytes.first, first == UInt8(ascii: character) else { return false }
+        bytes.removeFirst()
+        return true
+    }
+
+    mutating func digits(_ count: Int) -> Int64? {
+        var value: Int64 = 0
+        for _ in 0..<count {
+            guard let digit = digit() else { return nil }
+            value = value * 10 + digit
+        }
+        return value
+    }
+
+    /// Milliseconds of a fraction of one digit or more; what is finer is cut off.
+    mutating func fraction() -> Int64? {
+        var (millis, scale, count): (Int64, Int64, Int) = (0, 100, 0)
+        while let digit = digit() {
+            millis += digit * scale
+            scale /= 10
+            count += 1
+        }
+        return count > 0 ? millis : nil
+    }
+
+    private mutating func digit() -> Int64? {
+        guard let first = bytes.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else { return nil }
+        bytes.removeFirst()
+        return Int64(first - UInt8(ascii: "0"))
+    }
+}

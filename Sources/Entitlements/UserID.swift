@@ -1,0 +1,62 @@
+/// The seller's own id of a person.
+///
+/// Any valid UTF-8 of 1 to 255 bytes without control characters or white space at its ends, not `.` or `..` (proxies fold
+/// them in a path), and none of the words that stand for nobody. A UUID is kept in lower case, because stores and databases
+/// disagree about the case of the same UUID.
+public struct UserID: Hashable, Comparable, Sendable {
+    public let value: String
+
+    /// Longest accepted id in bytes: longer ones do not fit the index keys of every database.
+    public static let bytesMax = 255
+
+    /// Words that SDKs send when there is no user; each would collect the purchases of many people. In any case of letters.
+    static let blocked: Set<String> = [
+        "null", "none", "nil", "undefined", "unknown", "anonymous", "guest", "0", "-1", "[]", "{}", "[object object]",
+        "nan", "(null)", "no_user", "unidentified", "",
+    ]
+
+    /// Nil when the text is no user id.
+    public init?(_ text: String) {
+        var text = text
+        let count = text.utf8.count
+        guard count >= 1, count <= UserID.bytesMax, text != ".", text != ".." else { return nil }
+        guard let first = text.unicodeScalars.first, let last = text.unicodeScalars.last,
+            !first.properties.isWhitespace, !last.properties.isWhitespace
+        else { return nil }
+        for scalar in text.unicodeScalars where scalar.properties.generalCategory == .control {
+            return nil
+        }
+        guard !UserID.blocked.contains(text.lowercased()) else { return nil }
+        if UserID.isUUID(Array(text.utf8)) {
+            text = text.lowercased()
+        }
+        value = text
+    }
+
+    /// For values that were checked when they were written.
+    public init(unchecked value: String) {
+        self.value = value
+    }
+
+    public static func < (left: UserID, right: UserID) -> Bool {
+        left.value < right.value
+    }
+
+    /// 8-4-4-4-12 hexadecimal digits (RFC 9562 section 4).
+    public static func isUUID(_ bytes: [UInt8]) -> Bool {
+        guard bytes.count == 36 else { return false }
+        for (index, byte) in bytes.enumerated() {
+            if index == 8 || index == 13 || index == 18 || index == 23 {
+                if byte != UInt8(ascii: "-") { return false }
+            } else {
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+                    UInt8(ascii: "A")...UInt8(ascii: "F"):
+                    continue
+                default: return false
+                }
+            }
+        }
+        return true
+    }
+}

@@ -1,0 +1,114 @@
+internal import Entitlements
+internal import HTTPServer
+internal import Platform
+
+/// The paths of the API. The gate is looked for first; all else may take a little longer.
+extension GatewayHandler {
+    func route(_ request: Request, _ response: inout Response, _ ticket: ReplyTicket) -> Disposition {
+        let path = unsafe request.path
+        if unsafe RequestTarget.hasPrefix(path, "/v1/users/") {
+            return unsafe users(UnsafeRawBufferPointer(rebasing: path[10...]), request, &response, ticket)
+        }
+        if unsafe RequestTarget.hasPrefix(path, "/v1/webhooks/") {
+            return unsafe webhooks(UnsafeRawBufferPointer(rebasing: path[13...]), request, &response, ticket)
+        }
+        if unsafe RequestTarget.hasPrefix(path, "/v1/gate/") {
+            guard isRead(request, &response) else { return .done }
+            return unsafe gate(UnsafeRawBufferPointer(rebasing: path[9...]), request, &response)
+        }
+        if unsafe RequestTarget.equals(path, "/v1/entitlement") {
+            guard isRead(request, &response) else { return .done }
+            return entitlementByQuery(request, &response, ticket)
+        }
+        if unsafe RequestTarget.equals(path, "/v1/entitlements/query") {
+            guard isMethod(.post, "POST", request, &response) else { return .done }
+            return query(request, &response)
+        }
+        if unsafe RequestTarget.equals(path, "/v1/events") {
+            guard isRead(request, &response) else { return .done }
+            return events(request, &response)
+        }
+        if unsafe RequestTarget.equals(path, "/healthz") {
+            guard isRead(request, &response) else { return .done }
+            return healthy(&response)
+        }
+        if unsafe RequestTarget.equals(path, "/readyz") {
+            guard isRead(request, &response) else { return .done }
+            return ready(&response, ticket)
+        }
+        write(.notFound, &response)
+        return .done
+    }
+
+    /// `/v1/users/{id}` and what is below it. The id is one segment: a slash in it is percent-encoded.
+    private func users(
+        _ rest: UnsafeRawBufferPointer, _ request: Request, _ response: inout Response, _ ticket: ReplyTicket
+    ) -> Disposition {
+        let (id, below) = unsafe split(rest)
+        guard let below = unsafe below else {
+            switch request.method {
+            case .get, .head: return unsafe showUser(id, request, &response)
+            case .delete: return unsafe erase(id, request, &response, ticket)
+            default:
+                write(.methodNotAllowed("GET, HEAD, DELETE"), &response)
+                return .done
+            }
+        }
+        if unsafe RequestTarget.equals(below, "entitlement") {
+            guard isRead(request, &response) else { return .done }
+            return unsafe entitlement(id, request, &response, ticket)
+        }
+        if unsafe RequestTarget.equals(below, "grants") {
+            guard isMethod(.post, "POST", request, &response) else { return .done }
+            return unsafe grant(id, request, &response, ticket)
+        }
+        if unsafe RequestTarget.equals(below, "identities") {
+            guard isMethod(.post, "POST", request, &response) else { return .done }
+            return unsafe addIdentity(id, request, &response, ticket)
+        }
+        let (head, grantID) = unsafe split(below)
+        if let grantID = unsafe grantID, unsafe RequestTarget.equals(head, "grants"), grantID.count > 0 {
+            guard isMethod(.delete, "DELETE", request, &response) else { return .done }
+            return unsafe endGrant(id, grantID, request, &response, ticket)
+        }
+        write(.notFound, &response)
+        return .done
+    }
+
+    /// The first segment, and what follows the slash after it.
+    private func split(_ path: UnsafeRawBufferPointer) -> (UnsafeRawBufferPointer, UnsafeRawBufferPointer?) {
+        var index = 0
+        while index < path.count, unsafe path[index] != UInt8(ascii: "/") { index += 1 }
+        guard index < path.count else { return unsafe (path, nil) }
+        return unsafe (
+            UnsafeRawBufferPointer(rebasing: path[..<index]), UnsafeRawBufferPointer(rebasing: path[(index + 1)...])
+        )
+    }
+
+    private func isRead(_ request: Request, _ response: inout Response) -> Bool {
+        guard request.method == .get || request.method == .head else {
+            write(.methodNotAllowed("GET, HEAD"), &response)
+            return false
+        }
+        return true
+    }
+
+    func isMethod(
+        _ method: Method, _ allow: StaticString, _ request: Request, _ response: inout Response
+    ) -> Bool {
+        guard request.method == method else {
+            write(.methodNotAllowed(allow), &response)
+            return false
+        }
+        return true
+    }
+
+    /// The user of a path, checked and in its kept form; else the answer is written.
+    func checkedUser(_ encoded: UnsafeRawBufferPointer, _ response: inout Response) -> UserID? {
+        guard let text = unsafe RequestTarget.text(encoded), let user = UserID(text) else {
+            write(.invalidUserID, &response)
+            return nil
+        }
+        return user
+    }
+}

@@ -1,0 +1,102 @@
+internal import Crypto
+internal import Entitlements
+internal import Foundation
+internal import HTTPServer
+internal import Platform
+internal import ProviderKit
+internal import SQLiteStorage
+internal import Storage
+internal import Synchronization
+
+/// The running gateway: store, loops and providers put together.
+public final class GatewayServer: Sendable {
+    private let server: HTTPServer<GatewayHandler>
+    private let store: SQLiteStore
+
+    private init(server: HTTPServer<GatewayHandler>, store: SQLiteStore) {
+        self.server = server
+        self.store = store
+    }
+
+    /// Addresses that are listened on.
+    public var addresses: [String] { server.addresses.map(\.description) }
+
+    /// Starts everything.
+    ///
+    /// - Throws: `ConfigurationError` with what is off and a hint; nothing is left running.
+    public static func start(_ configuration: GatewayConfiguration) throws(ConfigurationError) -> GatewayServer {
+        let registry = try ProviderRegistry(configuration)
+        announce(registry, configuration)
+        var addresses: [ListenAddress] = []
+        do throws(ServerError) {
+            addresses.append(try ListenAddress(configuration.listen))
+        } catch {
+            throw ConfigurationError("listen", "\(error)", hint: "an address and a port, such as 127.0.0.1:8080")
+        }
+        // Filled when the loops run; until then nobody waits for a change.
+        let loops = LoopMailboxes()
+        let store: SQLiteStore
+        do throws(StorageError) {
+            store = try SQLiteStore.open(path: configuration.database, policy: configuration.policy) { rows in
+                loops.post(rows)
+            }
+        } catch {
+            throw ConfigurationError(
+                configuration.database, error.description, hint: "--database names a file in a folder that can be written")
+        }
+        let keys = try KeyStore.ring(configuration, database: configuration.database)
+        let context = GatewayContext(
+            store: store, registry: registry, keys: keys, policy: configuration.policy,
+            defaultEntitlement: Array(configuration.policy.defaultEntitlement.utf8))
+        do {
+            let server = try HTTPServer<GatewayHandler>.start(
+                listen: addresses, loops: max(1, ProcessInfo.processInfo.activeProcessorCount), limits: ServerLimits()
+            ) { _, mailbox in
+                try GatewayHandler(context: context, mailbox: mailbox)
+            }
+            loops.set(server.mailboxes)
+            return GatewayServer(server: server, store: store)
+        } catch {
+            store.close()
+            throw ConfigurationError(configuration.listen, "\(error)")
+        }
+    }
+
+    /// Stops accepting, finishes what is in flight, and closes the database.
+    public func stop() {
+        server.stop()
+        store.close()
+    }
+
+    /// One line for each provider that is off, and for what the product map says and does not say.
+    private static func announce(_ registry: ProviderRegistry, _ configuration: GatewayConfiguration) {
+        for (name, variable) in registry.off.sorted(by: { $0.key < $1.key }) {
+            Log.info("provider is off", ("provider", .string(name)), ("set_to_turn_on", .string(variable)))
+        }
+        for name in registry.adapters.keys.sorted() {
+            let hasMap = configuration.policy.products[ProviderID(name)] != nil
+            Log.info(
+                "provider is on", ("provider", .string(name)),
+                ("products", .string(hasMap ? "mapped" : "every product grants \(configuration.policy.defaultEntitlement)")))
+        }
+        if configuration.policy.sandboxUsers.contains("*") {
+            Log.warning("sandbox purchases of everyone count in production", ("setting", .string("sandbox_users")))
+        }
+        for key in configuration.withoutEffect {
+            Log.warning("this setting has no effect in this version", ("setting", .string(key)))
+        }
+    }
+}
+
+/// The loops that are told of changed rows; set once, when they run.
+private final class LoopMailboxes: Sendable {
+    private let mailboxes = Mutex<[Mailbox<LoopMessage>]>([])
+
+    func set(_ loops: [Mailbox<LoopMessage>]) {
+        mailboxes.withLock { $0 = loops }
+    }
+
+    func post(_ rows: [ChangedRow]) {
+        for mailbox in mailboxes.withLock({ $0 }) { _ = mailbox.post(.changed(rows)) }
+    }
+}

@@ -1,0 +1,67 @@
+internal import Entitlements
+internal import Platform
+internal import SQLiteStorage
+internal import Storage
+
+/// What commands do to the database without a running gateway.
+public enum Maintenance {
+    /// Brings the database up to date; the names of what was applied.
+    public static func migrate(_ configuration: GatewayConfiguration) throws(ConfigurationError) -> [String] {
+        do throws(StorageError) {
+            return try Migrations.apply(to: configuration.database)
+        } catch {
+            throw ConfigurationError(configuration.database, error.description)
+        }
+    }
+
+    /// What `rebuild` found.
+    public struct Report: Sendable {
+        public var purchases: Int
+        public var rows: Int
+        public var changed: Int
+        public var differences: [String]
+        var isCheck: Bool
+
+        public var text: String {
+            if !isCheck { return "\(purchases) purchases worked out, \(changed) rows changed" }
+            if differences.isEmpty { return "\(purchases) purchases and \(rows) rows are as their facts say" }
+            return differences.map { "different: \($0)" }.joined(separator: "\n")
+                + "\n\(differences.count) differences; rebuild without --check mends them"
+        }
+
+        public var json: String {
+            var json = JSONWriter()
+            json.raw("{")
+            json.key("purchases")
+            json.integer(Int64(purchases))
+            json.key("rows")
+            json.integer(Int64(rows))
+            json.key("changed")
+            json.integer(Int64(changed))
+            json.key("differences")
+            json.raw("[")
+            for difference in differences {
+                json.separate()
+                json.string(difference)
+            }
+            json.raw("]}")
+            return String(decoding: json.bytes, as: UTF8.self)
+        }
+    }
+
+    /// Works everything out from the stored facts; with `checkOnly` nothing is written.
+    public static func rebuild(
+        _ configuration: GatewayConfiguration, checkOnly: Bool
+    ) throws(ConfigurationError) -> Report {
+        do throws(StorageError) {
+            let report = try SQLiteStore.rebuild(
+                path: configuration.database, policy: configuration.policy, now: UnixMillis(wallClockMillis()),
+                checkOnly: checkOnly)
+            return Report(
+                purchases: report.purchases, rows: report.rows, changed: report.changed, differences: report.differences,
+                isCheck: checkOnly)
+        } catch {
+            throw ConfigurationError(configuration.database, error.description)
+        }
+    }
+}

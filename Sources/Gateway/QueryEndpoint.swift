@@ -1,0 +1,66 @@
+internal import Entitlements
+internal import HTTPServer
+internal import Platform
+internal import ProviderKit
+internal import Storage
+
+/// `POST /v1/entitlements/query`: many users in one request, answered in the order asked.
+extension GatewayHandler {
+    static let queryUsersMax = 1000
+
+    func query(_ request: Request, _ response: inout Response) -> Disposition {
+        guard authorize(request, .read, &response) != nil else { return .done }
+        guard setScope(request, &response) else { return .done }
+        guard let body = JSON(unsafe [UInt8](request.body)), let members = body.object else {
+            write(.badRequest("the body: expected an object with user_ids"), &response)
+            return .done
+        }
+        guard let list = members["user_ids"]?.array, list.count <= Self.queryUsersMax else {
+            write(.badRequest("user_ids: expected a list of at most \(Self.queryUsersMax) user ids"), &response)
+            return .done
+        }
+        if let entitlement = members["entitlement"], !entitlement.isNull {
+            guard let text = entitlement.string, !text.isEmpty, text.utf8.count <= 255 else {
+                write(.badRequest("entitlement: expected a name of 1 to 255 bytes"), &response)
+                return .done
+            }
+            question.entitlement = Array(text.utf8)
+        }
+        if let name = members["environment"], !name.isNull {
+            guard let environment = name.string.flatMap(StoreEnvironment.init(name:)) else {
+                write(.badRequest("environment: expected production or sandbox"), &response)
+                return .done
+            }
+            question.environment = environment
+        }
+        question.moment = now
+        return answer(list, &response)
+    }
+
+    private func answer(_ users: [JSON], _ response: inout Response) -> Disposition {
+        json.reset()
+        json.raw("{\"entitlements\":[")
+        for (index, element) in users.enumerated() {
+            guard let text = element.string, let user = UserID(text) else {
+                var problem = Problem.invalidUserID
+                problem.detail = "user_ids/\(index): " + problem.detail
+                write(problem, &response)
+                return .done
+            }
+            question.user = Array(text.utf8)
+            lookup = Array(user.value.utf8)
+            if index > 0 { json.raw(",") }
+            do throws(StorageError) {
+                _ = try encodeOpenAnswer(question.moment)
+            } catch {
+                Log.error("a read failed", ("reason", .string(error.description)))
+                write(.unavailable("the database cannot be read", retryAfter: 1), &response)
+                return .done
+            }
+            json.raw("}")
+        }
+        json.raw("]}")
+        send(200, &response)
+        return .done
+    }
+}

@@ -1,0 +1,87 @@
+internal import Entitlements
+internal import HTTPServer
+
+/// Percent-decoding (RFC 3986 section 2.1) and the parts of a request's path and query.
+enum RequestTarget {
+    /// Appends the decoded bytes; the server has already refused a `%` without two digits.
+    static func decode(_ bytes: UnsafeRawBufferPointer, plusIsSpace: Bool = false, into out: inout [UInt8]) {
+        var index = 0
+        while index < bytes.count {
+            let byte = unsafe bytes[index]
+            if byte == UInt8(ascii: "%"), index + 2 < bytes.count {
+                let (high, low) = unsafe (digit(bytes[index + 1]), digit(bytes[index + 2]))
+                if let high, let low {
+                    out.append(high << 4 | low)
+                    index += 3
+                    continue
+                }
+            }
+            out.append(plusIsSpace && byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+            index += 1
+        }
+    }
+
+    static func text(_ bytes: UnsafeRawBufferPointer, plusIsSpace: Bool = false) -> String? {
+        var decoded: [UInt8] = []
+        unsafe decode(bytes, plusIsSpace: plusIsSpace, into: &decoded)
+        return String(validating: decoded, as: UTF8.self)
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    /// The value of a query parameter, still encoded; nil when it is not there. The first one counts.
+    static func parameter(_ name: StaticString, in query: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        var start = 0
+        while start < query.count {
+            var end = start
+            while end < query.count, unsafe query[end] != UInt8(ascii: "&") { end += 1 }
+            let count = name.utf8CodeUnitCount
+            if end - start > count, unsafe query[start + count] == UInt8(ascii: "=") {
+                var isEqual = true
+                for index in 0..<count where unsafe query[start + index] != name.utf8Start[index] { isEqual = false }
+                if isEqual { return unsafe UnsafeRawBufferPointer(rebasing: query[(start + count + 1)..<end]) }
+            }
+            start = end + 1
+        }
+        return nil
+    }
+
+    static func equals(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
+        guard bytes.count == text.utf8CodeUnitCount else { return false }
+        for index in 0..<bytes.count where unsafe bytes[index] != text.utf8Start[index] { return false }
+        return true
+    }
+
+    static func hasPrefix(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
+        guard bytes.count >= text.utf8CodeUnitCount else { return false }
+        for index in 0..<text.utf8CodeUnitCount where unsafe bytes[index] != text.utf8Start[index] { return false }
+        return true
+    }
+}
+
+extension UserID {
+    /// Brings a decoded id into its kept form in place; false when it is none. Makes no text for the ids that most sellers
+    /// use: printable ASCII, a UUID or not.
+    static func normalize(_ bytes: inout [UInt8]) -> Bool {
+        let longestBlocked = 15
+        let isPlain = bytes.count > longestBlocked && bytes.count <= UserID.bytesMax
+            && bytes.allSatisfy { $0 > 0x20 && $0 < 0x7f }
+        if isPlain {
+            guard bytes.count == 36, isUUID(bytes) else { return true }
+            for index in bytes.indices where bytes[index] >= UInt8(ascii: "A") && bytes[index] <= UInt8(ascii: "F") {
+                bytes[index] |= 0x20
+            }
+            return true
+        }
+        guard let text = String(validating: bytes, as: UTF8.self), let user = UserID(text) else { return false }
+        if user.value.utf8.count != bytes.count || !user.value.utf8.elementsEqual(bytes) { bytes = Array(user.value.utf8) }
+        return true
+    }
+}

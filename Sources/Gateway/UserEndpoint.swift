@@ -1,0 +1,170 @@
+internal import Entitlements
+internal import HTTPServer
+internal import Platform
+internal import SQLiteStorage
+internal import Storage
+
+/// `GET /v1/users/{user_id}`: the answer, and everything that explains it to a customer. `DELETE` erases the person.
+extension GatewayHandler {
+    private static let eventsShown = 50
+
+    func showUser(_ user: UnsafeRawBufferPointer, _ request: Request, _ response: inout Response) -> Disposition {
+        guard authorize(request, .admin, &response) != nil else { return .done }
+        guard let user = unsafe checkedUser(user, &response) else { return .done }
+        guard setScope(request, &response) else { return .done }
+        question.user = Array(user.value.utf8)
+        lookup = question.user
+        question.moment = now
+        do throws(StorageError) {
+            json.reset()
+            _ = try encodeOpenAnswer(question.moment)
+            writeDetails(try reader.user(user, eventsMax: Self.eventsShown))
+            json.raw("}")
+            send(200, &response)
+        } catch {
+            Log.error("a read failed", ("reason", .string(error.description)))
+            write(.unavailable("the database cannot be read", retryAfter: 1), &response)
+        }
+        return .done
+    }
+
+    func erase(
+        _ user: UnsafeRawBufferPointer, _ request: Request, _ response: inout Response, _ ticket: ReplyTicket
+    ) -> Disposition {
+        guard let key = authorize(request, .admin, &response) else { return .done }
+        guard let user = unsafe checkedUser(user, &response) else { return .done }
+        return submit(.erase(user: user, by: Actor(keyID: key.id, at: now)), .erase, ticket, &response)
+    }
+
+    func finishErase(_ response: inout Response) {
+        response.start(204)
+        response.finish()
+    }
+
+    private func writeDetails(_ view: UserView) {
+        json.key("ids")
+        json.raw("[")
+        for id in view.ids {
+            json.separate()
+            json.string(id.value)
+        }
+        json.raw("]")
+        json.key("purchases")
+        json.raw("[")
+        for purchase in view.purchases { writePurchase(purchase) }
+        json.raw("]")
+        json.key("identities")
+        json.raw("[")
+        for identity in view.identities {
+            json.separate()
+            json.raw("{")
+            json.key("provider")
+            json.string(identity.provider.name)
+            json.key("external_id")
+            json.string(identity.externalID)
+            json.key("at")
+            json.time(identity.at)
+            json.key("source")
+            json.string(identity.isClaim ? "admin" : "event")
+            json.raw("}")
+        }
+        json.raw("]")
+        json.key("grants")
+        json.raw("[")
+        for grant in view.grants { writeGrant(grant) }
+        json.raw("]")
+        json.key("licenses")
+        json.raw("[]")
+        json.key("events")
+        json.raw("[")
+        for event in view.events { writeEvent(event) }
+        json.raw("]")
+        json.key("overlapping")
+        json.raw("[")
+        for id in overlapping(view.purchases) {
+            json.separate()
+            json.string(id)
+        }
+        json.raw("]")
+    }
+
+    /// Live purchases that will renew, when there are two or more: the person pays twice.
+    private func overlapping(_ purchases: [PurchaseView]) -> [String] {
+        let live = purchases.filter { purchase in
+            guard purchase.environment == .production, let outcome = purchase.outcome, outcome.willRenew else { return false }
+            return entitlements(of: purchase).contains { $0.isEntitled(at: question.moment) }
+        }
+        return live.count < 2 ? [] : live.map(\.purchaseID)
+    }
+
+    private func entitlements(of purchase: PurchaseView) -> [Subscription.Entitlement] {
+        guard let outcome = purchase.outcome else { return [] }
+        return context.policy.elect([Candidate(purchaseID: purchase.purchaseID, outcome: outcome)]).entitlements
+    }
+
+    private func writePurchase(_ purchase: PurchaseView) {
+        let entitlements = entitlements(of: purchase)
+        let latest = entitlements.max { ($0.end ?? .latest) < ($1.end ?? .latest) }
+        json.separate()
+        json.raw("{")
+        json.key("purchase_id")
+        json.string(purchase.purchaseID)
+        json.key("provider")
+        json.string(purchase.provider.name)
+        json.key("environment")
+        json.string(purchase.environment.name)
+        json.key("store")
+        json.optional(purchase.outcome?.store)
+        json.key("status")
+        json.string(latest?.status(at: question.moment).name ?? Status.none.name)
+        json.key("entitled")
+        json.bool(latest?.isEntitled(at: question.moment) ?? false)
+        json.key("access_until")
+        json.time(latest?.end)
+        json.key("period_end")
+        json.time(latest?.periodEnd)
+        json.key("lifetime")
+        json.bool(latest.map { $0.end == nil } ?? false)
+        json.key("will_renew")
+        json.bool(purchase.outcome?.willRenew ?? false)
+        json.key("product_ids")
+        json.raw("[")
+        for product in Set(purchase.outcome?.lines.flatMap(\.products) ?? []).sorted() {
+            json.separate()
+            json.string(product)
+        }
+        json.raw("]")
+        json.key("entitlements")
+        json.raw("{")
+        for entitlement in entitlements {
+            json.key(entitlement.name)
+            json.time(entitlement.end)
+        }
+        json.raw("}")
+        json.key("external_ids")
+        json.raw("[")
+        for id in purchase.externalIDs {
+            json.separate()
+            json.string(id)
+        }
+        json.raw("]}")
+    }
+
+    private func writeGrant(_ grant: GrantView) {
+        json.separate()
+        json.raw("{")
+        json.key("grant_id")
+        json.string(grant.grantID)
+        json.key("entitlement")
+        json.string(grant.entitlement)
+        json.key("until")
+        json.time(grant.until)
+        json.key("reason")
+        json.string(grant.reason)
+        json.key("created_at")
+        json.time(grant.createdAt)
+        json.key("ended_at")
+        json.time(grant.endedAt)
+        json.raw("}")
+    }
+}

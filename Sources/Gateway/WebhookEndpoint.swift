@@ -1,0 +1,67 @@
+internal import Entitlements
+internal import HTTPServer
+internal import ProviderKit
+internal import Storage
+
+/// `POST /v1/webhooks/{provider}` (contract section 4): verify the raw bytes, put them in the product's words, hand them to
+/// the writer, and answer 200 when they are on the disk.
+extension GatewayHandler {
+    func webhooks(
+        _ name: UnsafeRawBufferPointer, _ request: Request, _ response: inout Response, _ ticket: ReplyTicket
+    ) -> Disposition {
+        guard let provider = unsafe RequestTarget.text(name), let adapter = context.registry.adapters[provider] else {
+            write(unsafe missing(RequestTarget.text(name) ?? ""), &response)
+            return .done
+        }
+        guard isMethod(.post, "POST", request, &response) else { return .done }
+        let delivery = WebhookDelivery(body: unsafe [UInt8](request.body)) { name in
+            unsafe request.header(named: name).map { unsafe String(decoding: $0, as: UTF8.self) }
+        }
+        let receivedAt = now
+        do throws(VerificationFailure) {
+            let verified = try adapter.verify(delivery, now: receivedAt)
+            return take(verified, adapter, receivedAt, &response, ticket)
+        } catch {
+            // Which check failed is nobody's business outside.
+            write(.unauthorized, &response)
+            return .done
+        }
+    }
+
+    private func missing(_ name: String) -> Problem {
+        guard context.registry.isKnown(name) else {
+            return Problem(404, "unknown_provider", "Not Found", "no provider has this name")
+        }
+        return Problem(404, "provider_not_configured", "Not Found", "this provider is off: its secret is not set")
+    }
+
+    private func take(
+        _ verified: VerifiedDelivery, _ adapter: any ProviderAdapter, _ receivedAt: UnixMillis,
+        _ response: inout Response, _ ticket: ReplyTicket
+    ) -> Disposition {
+        let event = adapter.normalize(verified)
+        if event.verdict == .counted {
+            writeOutcome(.observed, event.eventID, &response)
+            return .done
+        }
+        let incoming = IncomingEvent(
+            provider: adapter.provider, event: event, receivedAt: receivedAt,
+            redactedPayload: { adapter.redact(verified) })
+        return submit(.ingest(incoming), .webhook(eventID: event.eventID), ticket, &response)
+    }
+
+    func finishWebhook(_ eventID: String, _ committed: Committed<StoreResult>, _ response: inout Response) {
+        guard case .ingested(let outcome) = committed.value else { return }
+        writeOutcome(outcome, eventID, &response)
+    }
+
+    private func writeOutcome(_ outcome: EventOutcome, _ eventID: String, _ response: inout Response) {
+        json.reset()
+        json.raw("{\"outcome\":")
+        json.string(outcome.name)
+        json.raw(",\"event_id\":")
+        json.string(eventID)
+        json.raw("}")
+        send(200, &response)
+    }
+}

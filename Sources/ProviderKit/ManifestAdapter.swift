@@ -1,0 +1,274 @@
+internal import Crypto
+public import Entitlements
+
+/// The engine of the manifest language: one provider's manifest and its secrets.
+public struct ManifestAdapter: ProviderAdapter {
+    public let manifest: Manifest
+    private let secrets: [String]
+    private let rulesByType: [String: [Manifest.Rule]]
+    private let redaction: Redaction
+
+    /// - Parameter secrets: Every signing secret that is valid now; white space around them is taken away, because it
+    ///   comes from copying.
+    public init(manifest: Manifest, secrets: [String]) {
+        self.manifest = manifest
+        self.secrets = secrets.map { secret in
+            let kept = secret.unicodeScalars.drop { $0.properties.isWhitespace }
+            return String(String(kept).reversed().drop { $0.isWhitespace }.reversed())
+        }
+        var rulesByType: [String: [Manifest.Rule]] = [:]
+        for rule in manifest.rules {
+            for type in rule.types { rulesByType[type, default: []].append(rule) }
+        }
+        self.rulesByType = rulesByType
+        let references = (manifest.user.references + manifest.rules.flatMap { $0.user?.references ?? [] })
+            .flatMap(\.places).compactMap { $0.text.split(separator: "/").last.map(String.init) }
+        redaction = Redaction(userFields: Set(Manifest.UserPlace.names).union(references))
+    }
+
+    public var provider: ProviderID { manifest.provider }
+
+    public func verify(_ delivery: WebhookDelivery, now: UnixMillis) throws(VerificationFailure) -> VerifiedDelivery {
+        try manifest.signature.verify(delivery, secrets: secrets, now: now)
+    }
+
+    public func sign(_ body: [UInt8], now: UnixMillis) -> [(name: String, value: String)] {
+        let id = "msg_" + Hex.encode(Array(Digest.sha256(body).prefix(12)))
+        return manifest.signature.sign(body, secret: secrets.first ?? "", now: now, id: id)
+    }
+
+    public func redact(_ delivery: VerifiedDelivery) -> [UInt8]? {
+        JSON(delivery.body).map { redaction.redact($0).bytes }
+    }
+
+    public func normalize(_ delivery: VerifiedDelivery) -> NormalizedEvent {
+        var event = NormalizedEvent(
+            eventID: "sha256:" + Digest.sha256Hex(delivery.body), type: "", occurredAt: nil, environment: nil, effects: [])
+        guard let document = JSON(delivery.body) else {
+            event.verdict = .quarantined("the body is no JSON")
+            return event
+        }
+        let reading = ManifestReading(document: document, numberFormat: manifest.event.time.format ?? .seconds)
+        do throws(ManifestReading.Failure) {
+            try normalize(reading, delivery, into: &event)
+        } catch {
+            event.effects = []
+            event.verdict = .quarantined(error.reason)
+        }
+        return event
+    }
+
+    private func normalize(
+        _ reading: ManifestReading, _ delivery: VerifiedDelivery, into event: inout NormalizedEvent
+    ) throws(ManifestReading.Failure) {
+        switch manifest.event.id {
+        case .value(let value): event.eventID = try reading.required(value)
+        case .signedHeader:
+            guard let id = delivery.eventID else { throw ManifestReading.Failure(reason: "the event's id is missing") }
+            event.eventID = id
+        case .bodyDigest: break
+        }
+        event.type = try reading.required(manifest.event.type)
+        if let production = manifest.event.production {
+            event.environment = reading.holds(production) ? .production : .sandbox
+        } else {
+            event.environment = .production
+        }
+        guard let rules = rulesByType[event.type] else {
+            event.occurredAt = try? reading.time(manifest.event.time)
+            event.verdict = .observed("no rule for this type")
+            return
+        }
+        guard let time = try reading.time(manifest.event.time) else {
+            throw ManifestReading.Failure(reason: "the event's time is missing")
+        }
+        event.occurredAt = time
+        let engine = RuleEngine(
+            manifest: manifest, reading: reading, time: time, environment: event.environment ?? .production)
+        for rule in rules {
+            if let condition = rule.condition, !reading.holds(condition) { continue }
+            event.effects += try engine.effects(of: rule)
+        }
+        if event.effects.isEmpty { event.verdict = .observed("nothing in it concerns access") }
+    }
+}
+
+/// Carries out the rules of a manifest on one event.
+private struct RuleEngine {
+    let manifest: Manifest
+    let reading: ManifestReading
+    let time: UnixMillis
+    let environment: StoreEnvironment
+
+    typealias Failure = ManifestReading.Failure
+
+    func effects(of rule: Manifest.Rule) throws(Failure) -> [Effect] {
+        var facts: [Fact] = []
+        switch rule.meaning {
+        case .state(let shape):
+            guard let state = try state(shape) else { return [] }
+            facts.append(.state(state))
+        case .payment(let shape): facts.append(.payment(try payment(shape)))
+        case .adjustment(let kind, let shape):
+            guard let adjustment = try adjustment(kind, shape) else { return [] }
+            facts.append(.adjustment(adjustment))
+        case .link: break
+        }
+        var effects: [Effect] = []
+        let user = try user(rule.user ?? manifest.user)
+        if let user { facts.append(.owner(OwnerStatement(source: rule.owner, at: time, users: [user]))) }
+        for text in try reading.texts(rule.customers ?? manifest.customers) {
+            let customer = CustomerID(provider: manifest.provider, value: text)
+            facts.append(.customer(customer))
+            if let user { effects.append(.link(customer, user)) }
+        }
+        let reference = PurchaseReference(environment: environment, ids: try identifiers(rule.purchase))
+        return [.facts(reference, facts)] + effects
+    }
+
+    private func identifiers(_ place: Manifest.PurchasePlace) throws(Failure) -> [PurchaseReference.Identifier] {
+        func identifier(_ text: String, _ place: Manifest.PurchasePlace.Place) -> PurchaseReference.Identifier {
+            let namespace = manifest.provider.name + (place.kind.map { ":" + $0 } ?? "")
+            return .init(id: ExternalID(namespace: namespace, value: text), rank: place.rank)
+        }
+        var found = [identifier(try reading.required(place.id.value), place.id)]
+        for other in place.also {
+            for text in try reading.texts([other.value]) {
+                let next = identifier(text, other)
+                if !found.contains(where: { $0.id == next.id }) { found.append(next) }
+            }
+        }
+        return found
+    }
+
+    /// The first name that is present decides; a word that stands for nobody names no user, and nothing after it is tried.
+    private func user(_ place: Manifest.UserPlace) throws(Failure) -> UserID? {
+        for container in place.metadata {
+            for metadata in reading.all(container) {
+                for name in Manifest.UserPlace.names {
+                    guard let value = metadata[name], let text = plain(value) else { continue }
+                    return UserID(text)
+                }
+            }
+        }
+        for reference in place.references {
+            for value in reading.all(reference) {
+                if let text = plain(value) { return UserID(text) }
+            }
+        }
+        return nil
+    }
+
+    private func plain(_ value: JSON) -> String? {
+        switch value {
+        case .string(let text): text.isEmpty ? nil : text
+        case .integer(let number): String(number)
+        default: nil
+        }
+    }
+
+    // MARK: - Meanings
+
+    private func state(_ shape: Manifest.StateShape) throws(Failure) -> PurchaseState? {
+        guard let word = try word(shape.status) else { return nil }
+        let items = try items(shape)
+        let needsEnd: Bool
+        switch word {
+        case .trialing, .active, .cancelled, .failing, .unpaid: needsEnd = !shape.isOneTime
+        case .incomplete, .paused, .ended: needsEnd = false
+        }
+        if needsEnd, items.isEmpty || items.contains(where: { $0.end == nil }) {
+            throw Failure(reason: "a subscription without the end of its period")
+        }
+        var state = PurchaseState(
+            periodStart: shape.isOneTime ? nil : try reading.time(shape.periodStart),
+            version: try reading.time(shape.version) ?? time, condition: try condition(word, shape), items: items,
+            isOneTime: shape.isOneTime, limit: try reading.time(shape.limit), store: manifest.provider.name,
+            managementURL: try shape.managementURL.flatMap { value throws(Failure) in try reading.text(value) })
+        if shape.isOneTime { state.purchasedAt = try reading.time(shape.purchasedAt) ?? time }
+        if let first = shape.isFirstPeriod { state.isFirstPeriod = reading.holds(first) }
+        state.willRenew = shape.renews.map { reading.holds($0) }
+        if word == .cancelled || shape.isOneTime { state.willRenew = false }
+        return state
+    }
+
+    private func word(_ place: Manifest.StatusPlace) throws(Failure) -> Manifest.StatusWord? {
+        if let constant = place.constant { return constant }
+        guard let value = place.value, let text = try reading.text(value) else {
+            throw Failure(reason: "the status is missing")
+        }
+        return place.map[text]
+    }
+
+    private func condition(
+        _ word: Manifest.StatusWord, _ shape: Manifest.StateShape
+    ) throws(Failure) -> PurchaseState.Condition {
+        func failure() throws(Failure) -> PurchaseState.Failure {
+            PurchaseState.Failure(
+                since: try reading.time(shape.failingSince), grace: .configured, periodIsUnpaid: shape.periodIsUnpaid)
+        }
+        switch word {
+        case .incomplete: return .incomplete
+        case .trialing: return .trialing
+        case .active, .cancelled:
+            return shape.collectionPaused.map { reading.holds($0) } ?? false ? .collectionPaused : .active
+        case .failing: return .failing(try failure())
+        case .unpaid: return .unpaid(try failure())
+        case .paused: return .paused(at: try reading.time(shape.endsAt) ?? time)
+        case .ended: return .ended(at: try reading.time(shape.endsAt) ?? time)
+        }
+    }
+
+    private func items(_ shape: Manifest.StateShape) throws(Failure) -> [PurchaseState.Item] {
+        let periodEnd = shape.isOneTime ? nil : try reading.time(shape.periodEnd)
+        var found: [PurchaseState.Item] = []
+        if let items = shape.items {
+            for list in items.each.values(in: reading.document, element: nil) {
+                for element in list.array ?? [] {
+                    var inner = reading
+                    inner.element = element
+                    found.append(
+                        PurchaseState.Item(
+                            products: try inner.texts(items.products), end: try inner.time(items.end) ?? periodEnd))
+                }
+            }
+        }
+        if found.isEmpty {
+            found = [PurchaseState.Item(products: try reading.texts(shape.products), end: periodEnd)]
+        }
+        return found
+    }
+
+    private func payment(_ shape: Manifest.PaymentShape) throws(Failure) -> Payment {
+        Payment(
+            ids: try reading.texts(shape.ids), paidAt: shape.isNameOnly ? nil : try reading.time(shape.paidAt) ?? time,
+            periodStart: try reading.time(shape.periodStart), periodEnd: try reading.time(shape.periodEnd),
+            amount: try reading.amount(shape.amount), products: try reading.texts(shape.products))
+    }
+
+    private func adjustment(
+        _ kind: Adjustment.Kind, _ shape: Manifest.AdjustmentShape
+    ) throws(Failure) -> Adjustment? {
+        var standing = Adjustment.Standing.effective
+        if let place = shape.standing {
+            guard let text = try reading.text(place), let known = shape.standings[text] else { return nil }
+            standing = known
+        }
+        var size: Adjustment.Size
+        switch shape.size {
+        case .full: size = .full
+        case .part(let value):
+            guard let amount = try reading.amount(value) else { throw Failure(reason: "the refunded amount is missing") }
+            size = .part(amount)
+        case .soFar(let value):
+            guard let amount = try reading.amount(value) else { throw Failure(reason: "the refunded amount is missing") }
+            size = .soFar(amount)
+        }
+        if let isFull = shape.isFull, reading.holds(isFull) { size = .full }
+        return Adjustment(
+            id: try reading.required(shape.id), kind: kind, standing: standing, size: size, version: time,
+            at: try reading.time(shape.at) ?? time, payments: try reading.texts(shape.payments),
+            periodStart: try reading.time(shape.periodStart), periodEnd: try reading.time(shape.periodEnd),
+            total: try reading.amount(shape.total))
+    }
+}

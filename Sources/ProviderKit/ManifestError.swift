@@ -1,0 +1,13 @@
+/// A manifest that cannot work: where, what was expected, and what to do.
+public struct ManifestError: Error, Hashable, Sendable, CustomStringConvertible {
+    public var file: String
+    /// RFC 6901 pointer into the file.
+    public var pointer: String
+    public var expected: String
+    public var hint: String
+
+    public var description: String {
+        let place = pointer.isEmpty ? "the file" : pointer
+        return "\(file): \(place): expected \(expected)" + (hint.isEmpty ? "" : " (\(hint))")
+    }
+}

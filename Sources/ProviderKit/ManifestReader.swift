@@ -1,0 +1,180 @@
+internal import Entitlements
+
+/// Reads a manifest from JSON, and says exactly where one cannot work.
+struct ManifestReader {
+    let file: String
+
+    /// One object of the file and where it stands; every key must be asked for, so that a misspelt one is found.
+    struct Node {
+        let members: [String: JSON]
+        let pointer: String
+        private(set) var asked: Set<String> = ["$schema", "comment"]
+
+        init(members: [String: JSON], pointer: String) {
+            self.members = members
+            self.pointer = pointer
+        }
+
+        mutating func take(_ key: String) -> JSON? {
+            asked.insert(key)
+            guard let value = members[key], !value.isNull else { return nil }
+            return value
+        }
+
+        func place(_ key: String) -> String { pointer + "/" + key }
+    }
+
+    func fail(_ pointer: String, _ expected: String, _ hint: String = "") -> ManifestError {
+        ManifestError(file: file, pointer: pointer, expected: expected, hint: hint)
+    }
+
+    func node(_ json: JSON?, _ pointer: String) throws(ManifestError) -> Node {
+        guard let members = json?.object else { throw fail(pointer, "an object") }
+        return Node(members: members, pointer: pointer)
+    }
+
+    func done(_ node: Node) throws(ManifestError) {
+        let unknown = node.members.keys.filter { !node.asked.contains($0) }.sorted()
+        if let key = unknown.first {
+            throw fail(node.place(key), "a key this place knows", "known here: \(node.asked.sorted().joined(separator: ", "))")
+        }
+    }
+
+    func text(_ node: inout Node, _ key: String) throws(ManifestError) -> String? {
+        guard let value = node.take(key) else { return nil }
+        guard let text = value.string else { throw fail(node.place(key), "a text") }
+        return text
+    }
+
+    func requiredText(_ node: inout Node, _ key: String, _ hint: String) throws(ManifestError) -> String {
+        guard let text = try text(&node, key), !text.isEmpty else { throw fail(node.place(key), "a text", hint) }
+        return text
+    }
+
+    func flag(_ node: inout Node, _ key: String) throws(ManifestError) -> Bool {
+        guard let value = node.take(key) else { return false }
+        guard let flag = value.bool else { throw fail(node.place(key), "true or false") }
+        return flag
+    }
+
+    func word<Word: RawRepresentable & CaseIterable>(
+        _ text: String, _ pointer: String, _: Word.Type
+    ) throws(ManifestError) -> Word where Word.RawValue == String {
+        guard let word = Word(rawValue: text) else {
+            throw fail(pointer, "one of " + Word.allCases.map(\.rawValue).joined(separator: ", "))
+        }
+        return word
+    }
+
+    // MARK: - Values
+
+    func pointer(_ json: JSON, _ place: String) throws(ManifestError) -> JSONPointer {
+        guard let text = json.string, let pointer = JSONPointer(text) else {
+            throw fail(place, "a JSON pointer", "such as /data/object/id, or ./id inside an element")
+        }
+        return pointer
+    }
+
+    func pointers(_ json: JSON, _ place: String) throws(ManifestError) -> [JSONPointer] {
+        guard let list = json.array else { return [try pointer(json, place)] }
+        var found: [JSONPointer] = []
+        for (index, element) in list.enumerated() { found.append(try pointer(element, "\(place)/\(index)")) }
+        guard !found.isEmpty else { throw fail(place, "at least one JSON pointer") }
+        return found
+    }
+
+    /// A pointer, a list of pointers (the first that is there), or an object with more to say.
+    func value(_ json: JSON, _ place: String) throws(ManifestError) -> ManifestValue {
+        guard json.object != nil else {
+            return ManifestValue(
+                places: try pointers(json, place), pick: .first, format: nil, each: nil, condition: nil, prefix: "")
+        }
+        var node = try node(json, place)
+        guard let at = node.take("at") else { throw fail(node.place("at"), "where the value stands") }
+        var value = ManifestValue(
+            places: try pointers(at, node.place("at")), pick: .first, format: nil, each: nil, condition: nil, prefix: "")
+        if let pick = try text(&node, "pick") {
+            guard let known = ManifestValue.Pick(rawValue: pick) else { throw fail(node.place("pick"), "first, max or min") }
+            value.pick = known
+        }
+        if let format = try text(&node, "format") { value.format = try self.format(format, node.place("format")) }
+        if let each = node.take("each") { value.each = try pointer(each, node.place("each")) }
+        if let condition = node.take("where") { value.condition = try self.condition(condition, node.place("where")) }
+        value.prefix = try text(&node, "prefix") ?? ""
+        try done(node)
+        return value
+    }
+
+    func format(_ text: String, _ place: String) throws(ManifestError) -> ManifestValue.TimeFormat {
+        guard let format = ManifestValue.TimeFormat(rawValue: text) else {
+            throw fail(place, "unix_s, unix_ms or rfc3339")
+        }
+        return format
+    }
+
+    func value(_ node: inout Node, _ key: String) throws(ManifestError) -> ManifestValue? {
+        guard let json = node.take(key) else { return nil }
+        return try value(json, node.place(key))
+    }
+
+    func requiredValue(_ node: inout Node, _ key: String, _ hint: String) throws(ManifestError) -> ManifestValue {
+        guard let value = try value(&node, key) else { throw fail(node.place(key), "where the value stands", hint) }
+        return value
+    }
+
+    /// A list of values, each of which counts by itself; a single one may stand without the list.
+    func values(_ node: inout Node, _ key: String) throws(ManifestError) -> [ManifestValue]? {
+        guard let json = node.take(key) else { return nil }
+        guard let list = json.array else { return [try value(json, node.place(key))] }
+        var found: [ManifestValue] = []
+        for (index, element) in list.enumerated() { found.append(try value(element, "\(node.place(key))/\(index)")) }
+        return found
+    }
+
+    // MARK: - Conditions
+
+    func condition(_ node: inout Node, _ key: String) throws(ManifestError) -> ManifestCondition? {
+        guard let json = node.take(key) else { return nil }
+        return try condition(json, node.place(key))
+    }
+
+    func condition(_ json: JSON, _ place: String) throws(ManifestError) -> ManifestCondition {
+        if json.array != nil { return .all(try conditions(json, place)) }
+        var node = try node(json, place)
+        var found: ManifestCondition?
+        if let all = node.take("all") { found = .all(try conditions(all, node.place("all"))) }
+        if let any = node.take("any") { found = .any(try conditions(any, node.place("any"))) }
+        if let not = node.take("not") { found = .not(try condition(not, node.place("not"))) }
+        if let at = node.take("at") {
+            // Kept for the keys that follow; a format may be needed to compare times.
+            var value = ManifestValue(
+                places: try pointers(at, node.place("at")), pick: .first, format: nil, each: nil, condition: nil, prefix: "")
+            if let format = try text(&node, "format") { value.format = try self.format(format, node.place("format")) }
+            if let wanted = node.members["equals"] {
+                _ = node.take("equals")
+                found = .equals(value, [wanted])
+            }
+            if let wanted = node.take("in") {
+                guard let list = wanted.array else { throw fail(node.place("in"), "a list of values") }
+                found = .equals(value, list)
+            }
+            if node.take("null") != nil {
+                found = node.members["null"]?.bool == false ? .not(.isNull(value)) : .isNull(value)
+            }
+            if let other = try self.value(&node, "same_as") { found = .sameAs(value, other) }
+            if let other = try self.value(&node, "less_than") { found = .lessThan(value, other) }
+        }
+        try done(node)
+        guard let found else {
+            throw fail(place, "a condition", "at with equals, in, null, same_as or less_than; or all, any, not")
+        }
+        return found
+    }
+
+    private func conditions(_ json: JSON, _ place: String) throws(ManifestError) -> [ManifestCondition] {
+        guard let list = json.array else { throw fail(place, "a list of conditions") }
+        var found: [ManifestCondition] = []
+        for (index, element) in list.enumerated() { found.append(try condition(element, "\(place)/\(index)")) }
+        return found
+    }
+}

@@ -1,0 +1,51 @@
+public import Entitlements
+
+/// A delivery as it came in: the raw bytes and a way to ask for a header.
+public struct WebhookDelivery {
+    /// The first value of a header, by its name in any case.
+    public var header: (String) -> String?
+    public var body: [UInt8]
+
+    public init(body: [UInt8], header: @escaping (String) -> String?) {
+        self.header = header
+        self.body = body
+    }
+}
+
+/// Why a delivery is not believed. The answer to the sender is the same for all of them.
+public enum VerificationFailure: Error, Hashable, Sendable {
+    /// A header that must be there is missing or cannot be read.
+    case unsigned
+    case badSignature
+    /// The signature is too old or too far ahead.
+    case stale
+}
+
+/// Proof that the raw bytes of a delivery passed its provider's check; only `verify` makes one.
+public struct VerifiedDelivery: Sendable {
+    public let body: [UInt8]
+    /// The event's id as the signed headers tell it, for providers whose body has none.
+    public let eventID: String?
+
+    public init(verified body: [UInt8], eventID: String? = nil) {
+        self.body = body
+        self.eventID = eventID
+    }
+}
+
+/// One provider: raw bytes in, facts in the product's words out. Knows no database and reads no clock.
+public protocol ProviderAdapter: Sendable {
+    var provider: ProviderID { get }
+
+    /// Checks the raw bytes before anything is parsed.
+    func verify(_ delivery: WebhookDelivery, now: UnixMillis) throws(VerificationFailure) -> VerifiedDelivery
+
+    /// What the event says. Never fails: what cannot be understood becomes a verdict.
+    func normalize(_ delivery: VerifiedDelivery) -> NormalizedEvent
+
+    /// The body without personal data, as it may be stored; nil when the body is no JSON.
+    func redact(_ delivery: VerifiedDelivery) -> [UInt8]?
+
+    /// Correctly signed headers for `body`, as the provider would send them; used to send sample events.
+    func sign(_ body: [UInt8], now: UnixMillis) -> [(name: String, value: String)]
+}

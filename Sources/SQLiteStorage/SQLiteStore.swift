@@ -1,0 +1,78 @@
+public import Entitlements
+internal import Platform
+public import Storage
+
+/// The embedded store: one writer thread, and a reader for every thread that asks for one.
+public final class SQLiteStore: Sendable {
+    /// Writes that may wait; more are refused at once, so that memory stays bounded and senders try again later.
+    public static let queueMax = 4096
+
+    public let path: String
+    private let mailbox: Mailbox<WriterMessage>
+    private let thread: WorkerThread
+    private let commits: CommitCounter
+
+    private init(path: String, mailbox: Mailbox<WriterMessage>, thread: WorkerThread, commits: CommitCounter) {
+        self.path = path
+        self.mailbox = mailbox
+        self.thread = thread
+        self.commits = commits
+    }
+
+    /// Brings the database up to date, elects the rows anew when the configuration changed, and starts the writer.
+    ///
+    /// - Parameter onChange: Called on the writer's thread after each commit with the rows that changed.
+    /// - Throws: Why the database cannot be used.
+    public static func open(
+        path: String, policy: EntitlementPolicy, onChange: @escaping @Sendable ([ChangedRow]) -> Void
+    ) throws(StorageError) -> SQLiteStore {
+        _ = try Migrations.apply(to: path)
+        try Reelection(path: path, policy: policy).runIfNeeded()
+        let commits = CommitCounter()
+        var failure: StorageError?
+        do throws(SystemError) {
+            let mailbox = try Mailbox<WriterMessage>(capacity: queueMax)
+            let started = try Mailbox<StorageError?>(capacity: 1)
+            let thread = try WorkerThread.start(name: "writer") {
+                do throws(StorageError) {
+                    let writer = try SQLiteWriter(path: path, policy: policy, commits: commits, onChange: onChange)
+                    _ = started.post(nil)
+                    writer.run(mailbox)
+                } catch {
+                    _ = started.post(error)
+                }
+            }
+            var answers = ContiguousArray<StorageError?>()
+            while answers.isEmpty {
+                _ = started.wait(milliseconds: nil)
+                started.drain(into: &answers)
+            }
+            if let answer = answers.first { failure = answer }
+            if failure == nil { return SQLiteStore(path: path, mailbox: mailbox, thread: thread, commits: commits) }
+            thread.join()
+        } catch {
+            failure = .unavailable("\(error)")
+        }
+        throw failure ?? .unavailable("the writer did not start")
+    }
+
+    /// Hands a change to the writer. False when more wait than the database takes: nothing will happen and `reply` is never
+    /// called.
+    public func submit(_ command: StoreCommand, _ reply: @escaping StoreReply) -> Bool {
+        mailbox.post(WriterMessage(command: command, reply: reply))
+    }
+
+    /// Writes that wait now.
+    public var waiting: Int { mailbox.count }
+
+    /// A reader for the calling thread.
+    public func makeReader() throws(StorageError) -> SQLiteReader {
+        try SQLiteReader(path: path, commits: commits)
+    }
+
+    /// Finishes what waits, and ends the writer.
+    public func close() {
+        mailbox.close()
+        thread.join()
+    }
+}

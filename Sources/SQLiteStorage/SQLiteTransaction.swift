@@ -1,0 +1,375 @@
+internal import Crypto
+internal import Entitlements
+internal import Storage
+
+/// What the ingestion asks of the database, in SQL. Lives on the writer's thread, inside its open transaction.
+final class SQLiteTransaction: StorageTransaction {
+    let database: SQLiteDatabase
+    let sql: WriterSQL
+    /// The last version given; written with the batch that used it.
+    private(set) var version: Int64
+    private var writtenVersion: Int64
+    /// Whether any user was ever erased: only then a new row must look for an old version.
+    var hasErased: Bool
+
+    init(_ database: SQLiteDatabase) throws(StorageError) {
+        self.database = database
+        sql = try WriterSQL(database)
+        version = 0
+        writtenVersion = 0
+        hasErased = false
+        try reload()
+    }
+
+    /// Reads the counters again: at start, and after a transaction that did not come through.
+    func reload() throws(StorageError) {
+        version = try meta("version").flatMap { Int64($0) } ?? 0
+        writtenVersion = version
+        let query = try database.prepare("SELECT EXISTS (SELECT 1 FROM erased)")
+        hasErased = try query.step() && query.integer(0) != 0
+        query.reset()
+    }
+
+    /// Writes the version counter if it moved; the last thing before COMMIT.
+    func saveVersion() throws(StorageError) {
+        guard version != writtenVersion else { return }
+        try setMeta("version", String(version))
+        writtenVersion = version
+    }
+
+    // MARK: - Meta
+
+    func meta(_ name: String) throws(StorageError) -> String? {
+        sql.getMeta.bind(1, name)
+        defer { sql.getMeta.reset() }
+        guard try sql.getMeta.step() else { return nil }
+        return String(decoding: sql.getMeta.blob(0), as: UTF8.self)
+    }
+
+    func setMeta(_ name: String, _ value: String) throws(StorageError) {
+        sql.setMeta.bind(1, name)
+        sql.setMeta.bind(2, Array(value.utf8))
+        try sql.setMeta.run()
+    }
+
+    // MARK: - Events
+
+    func insert(_ event: EventRecord) throws(StorageError) -> EventSequence? {
+        let statement = sql.insertEvent
+        statement.bind(1, event.provider.name)
+        statement.bind(2, event.eventID)
+        statement.bind(3, event.type)
+        statement.bind(4, event.environment.map { Int64($0.rawValue) })
+        statement.bind(5, event.occurredAt?.value)
+        statement.bind(6, event.receivedAt.value)
+        try statement.run()
+        return database.changes > 0 ? database.lastInsertedRow : nil
+    }
+
+    func conclude(_ event: EventSequence, _ conclusion: EventConclusion) throws(StorageError) {
+        let statement = sql.concludeEvent
+        statement.bind(1, Int64(conclusion.outcome.rawValue))
+        statement.bind(2, conclusion.user?.value)
+        statement.bind(3, conclusion.reason)
+        statement.bind(4, conclusion.payload)
+        statement.bind(5, event)
+        try statement.run()
+    }
+
+    // MARK: - Purchases
+
+    func purchase(known id: ExternalID, in environment: StoreEnvironment) throws(StorageError) -> PurchaseKey? {
+        let statement = sql.purchaseByID
+        statement.bind(1, Int64(environment.rawValue))
+        statement.bind(2, id.namespace)
+        statement.bind(3, id.value)
+        defer { statement.reset() }
+        return try statement.step() ? statement.integer(0) : nil
+    }
+
+    func createPurchase(in environment: StoreEnvironment, provider: ProviderID) throws(StorageError) -> PurchaseKey {
+        sql.createPurchase.bind(1, Int64(environment.rawValue))
+        sql.createPurchase.bind(2, provider.name)
+        try sql.createPurchase.run()
+        return database.lastInsertedRow
+    }
+
+    func bind(
+        _ id: PurchaseReference.Identifier, in environment: StoreEnvironment, to key: PurchaseKey
+    ) throws(StorageError) {
+        let statement = sql.bindID
+        statement.bind(1, Int64(environment.rawValue))
+        statement.bind(2, id.id.namespace)
+        statement.bind(3, id.id.value)
+        statement.bind(4, key)
+        statement.bind(5, Int64(id.rank.rawValue))
+        try statement.run()
+    }
+
+    func identifiers(of key: PurchaseKey) throws(StorageError) -> [PurchaseReference.Identifier] {
+        let statement = sql.identifiers
+        statement.bind(1, key)
+        defer { statement.reset() }
+        var found: [PurchaseReference.Identifier] = []
+        while try statement.step() {
+            let id = ExternalID(namespace: statement.text(0), value: statement.text(1))
+            let rank = ExternalIDRank(rawValue: UInt8(truncatingIfNeeded: statement.integer(2))) ?? .reference
+            found.append(.init(id: id, rank: rank))
+        }
+        return found
+    }
+
+    func merge(_ key: PurchaseKey, into other: PurchaseKey) throws(StorageError) {
+        for statement in [sql.moveIDs, sql.moveFacts] {
+            statement.bind(1, other)
+            statement.bind(2, key)
+            try statement.run()
+        }
+        for statement in [sql.deleteDependencies, sql.deletePurchase] {
+            statement.bind(1, key)
+            try statement.run()
+        }
+    }
+
+    func record(of key: PurchaseKey) throws(StorageError) -> PurchaseRecord? {
+        sql.purchase.bind(1, key)
+        defer { sql.purchase.reset() }
+        return try sql.purchase.step() ? try Self.record(sql.purchase) : nil
+    }
+
+    static func record(_ statement: Statement) throws(StorageError) -> PurchaseRecord {
+        PurchaseRecord(
+            key: statement.integer(0),
+            environment: StoreEnvironment(rawValue: UInt8(truncatingIfNeeded: statement.integer(1))) ?? .sandbox,
+            provider: ProviderID(statement.text(2)), purchaseID: statement.text(3),
+            owner: statement.optionalText(4).map { UserID(unchecked: $0) },
+            outcome: try statement.optionalBlob(5).map { bytes throws(StorageError) in try OutcomeCoding.decode(bytes) })
+    }
+
+    func update(_ record: PurchaseRecord) throws(StorageError) {
+        let statement = sql.updatePurchase
+        statement.bind(1, record.provider.name)
+        statement.bind(2, record.purchaseID)
+        statement.bind(3, record.owner?.value)
+        statement.bind(4, record.outcome.map(OutcomeCoding.encode))
+        statement.bind(5, record.key)
+        try statement.run()
+    }
+
+    func purchases(ownedBy users: [UserID], in environment: StoreEnvironment) throws(StorageError) -> [PurchaseRecord] {
+        let statement = sql.purchasesByOwner
+        defer { statement.reset() }
+        var found: [PurchaseRecord] = []
+        for user in users {
+            statement.reset()
+            statement.bind(1, user.value)
+            statement.bind(2, Int64(environment.rawValue))
+            while try statement.step() { found.append(try Self.record(statement)) }
+        }
+        return found
+    }
+
+    func purchases(carrying externalID: String) throws(StorageError) -> [PurchaseKey] {
+        sql.purchasesCarrying.bind(1, externalID)
+        return try keys(sql.purchasesCarrying)
+    }
+
+    private func keys(_ statement: Statement) throws(StorageError) -> [PurchaseKey] {
+        defer { statement.reset() }
+        var found: [PurchaseKey] = []
+        while try statement.step() { found.append(statement.integer(0)) }
+        return found
+    }
+
+    // MARK: - Facts
+
+    func add(
+        _ fact: RecordedFact, to key: PurchaseKey, event: EventSequence, place: Int
+    ) throws(StorageError) {
+        let statement = sql.insertFact
+        statement.bind(1, key)
+        statement.bind(2, event)
+        statement.bind(3, Int64(place))
+        statement.bind(4, FactCoding.encode(fact))
+        try statement.run()
+    }
+
+    func facts(of key: PurchaseKey) throws(StorageError) -> [RecordedFact] {
+        let statement = sql.facts
+        statement.bind(1, key)
+        defer { statement.reset() }
+        var found: [RecordedFact] = []
+        while try statement.step() {
+            found.append(
+                try FactCoding.decode(
+                    statement.blob(2), provider: ProviderID(statement.text(0)), eventID: statement.text(1)))
+        }
+        return found
+    }
+
+    // MARK: - Identities
+
+    func add(_ link: CustomerLink, of customer: CustomerID) throws(StorageError) -> Bool {
+        let known = try newestLink(of: customer)
+        // The same statement again, or an older one of the same user, adds nothing.
+        if let known, known.user == link.user, !link.isNewer(than: known) { return false }
+        let statement = sql.insertLink
+        statement.bind(1, customer.provider.name)
+        statement.bind(2, customer.value)
+        statement.bind(3, link.user.value)
+        statement.bind(4, link.at.value)
+        statement.bind(5, link.eventID)
+        try statement.run()
+        return known.map { link.isNewer(than: $0) } ?? true
+    }
+
+    func newestLink(of customer: CustomerID) throws(StorageError) -> CustomerLink? {
+        let statement = sql.newestLink
+        statement.bind(1, customer.provider.name)
+        statement.bind(2, customer.value)
+        defer { statement.reset() }
+        return try statement.step() ? Self.link(statement) : nil
+    }
+
+    private static func link(_ statement: Statement) -> CustomerLink {
+        CustomerLink(
+            user: UserID(unchecked: statement.text(0)), at: UnixMillis(statement.integer(1)),
+            eventID: statement.text(2))
+    }
+
+    func claim(provider: ProviderID, externalID: String, by link: CustomerLink) throws(StorageError) {
+        let statement = sql.upsertClaim
+        statement.bind(1, provider.name)
+        statement.bind(2, externalID)
+        statement.bind(3, link.user.value)
+        statement.bind(4, link.at.value)
+        statement.bind(5, link.eventID)
+        try statement.run()
+    }
+
+    func newestClaim(of externalIDs: [String], providers: Set<ProviderID>) throws(StorageError) -> CustomerLink? {
+        let statement = sql.newestClaim
+        defer { statement.reset() }
+        var newest: CustomerLink?
+        for provider in providers {
+            for externalID in externalIDs {
+                statement.reset()
+                statement.bind(1, provider.name)
+                statement.bind(2, externalID)
+                while try statement.step() {
+                    let claim = Self.link(statement)
+                    if newest.map({ claim.isNewer(than: $0) }) ?? true { newest = claim }
+                }
+            }
+        }
+        return newest
+    }
+
+    func add(_ transfer: Transfer) throws(StorageError) {
+        let statement = sql.insertTransfer
+        let body = TransferCoding.encode(transfer)
+        for id in transfer.from.users.map(\.value) + transfer.from.anonymous.map(\.value) {
+            statement.bind(1, id)
+            statement.bind(2, transfer.at.value)
+            statement.bind(3, transfer.eventID)
+            statement.bind(4, transfer.environment.map { Int64($0.rawValue) })
+            statement.bind(5, body)
+            try statement.run()
+        }
+    }
+
+    func transfers(fromAnyOf ids: [String]) throws(StorageError) -> [Transfer] {
+        let statement = sql.transfers
+        defer { statement.reset() }
+        var found: [Transfer] = []
+        for id in ids {
+            statement.reset()
+            statement.bind(1, id)
+            while try statement.step() {
+                let environment = statement.optionalInteger(2).flatMap {
+                    StoreEnvironment(rawValue: UInt8(truncatingIfNeeded: $0))
+                }
+                let transfer = try TransferCoding.decode(
+                    statement.blob(3), at: UnixMillis(statement.integer(0)), eventID: statement.text(1),
+                    environment: environment)
+                if !found.contains(transfer) { found.append(transfer) }
+            }
+        }
+        return found
+    }
+
+    func dependents(of node: String) throws(StorageError) -> [PurchaseKey] {
+        sql.dependents.bind(1, node)
+        return try keys(sql.dependents)
+    }
+
+    func setDependencies(of key: PurchaseKey, _ nodes: Set<String>) throws(StorageError) {
+        var known: Set<String> = []
+        sql.dependencies.bind(1, key)
+        while try sql.dependencies.step() { known.insert(sql.dependencies.text(0)) }
+        sql.dependencies.reset()
+        for node in nodes.subtracting(known) {
+            sql.insertDependency.bind(1, node)
+            sql.insertDependency.bind(2, key)
+            try sql.insertDependency.run()
+        }
+        for node in known.subtracting(nodes) {
+            sql.deleteDependency.bind(1, node)
+            sql.deleteDependency.bind(2, key)
+            try sql.deleteDependency.run()
+        }
+    }
+
+    func person(of user: UserID) throws(StorageError) -> [UserID] {
+        let statement = sql.personMembers
+        statement.bind(1, user.value)
+        defer { statement.reset() }
+        var members: [UserID] = []
+        while try statement.step() { members.append(UserID(unchecked: statement.text(0))) }
+        return members.isEmpty ? [user] : members
+    }
+
+    func setPerson(_ person: UserID, of users: [UserID]) throws(StorageError) {
+        for user in users {
+            sql.setPerson.bind(1, user.value)
+            sql.setPerson.bind(2, person.value)
+            try sql.setPerson.run()
+        }
+    }
+
+    // MARK: - Rows
+
+    func row(of user: UserID, in environment: StoreEnvironment) throws(StorageError) -> RowRecord? {
+        let statement = sql.row
+        statement.bind(1, user.value)
+        statement.bind(2, Int64(environment.rawValue))
+        defer { statement.reset() }
+        guard try statement.step() else { return nil }
+        return RowRecord(
+            version: statement.integer(0), updatedAt: UnixMillis(statement.integer(1)), body: statement.blob(2))
+    }
+
+    func setRow(_ row: RowRecord, of user: UserID, in environment: StoreEnvironment) throws(StorageError) {
+        let statement = sql.setRow
+        statement.bind(1, user.value)
+        statement.bind(2, Int64(environment.rawValue))
+        statement.bind(3, row.version)
+        statement.bind(4, row.updatedAt.value)
+        statement.bind(5, row.body)
+        try statement.run()
+        guard hasErased else { return }
+        sql.forgetErased.bind(1, Self.digest(of: user))
+        sql.forgetErased.bind(2, Int64(environment.rawValue))
+        try sql.forgetErased.run()
+    }
+
+    func nextVersion() throws(StorageError) -> Int64 {
+        version += 1
+        return version
+    }
+
+    /// What is left of the id of an erased user.
+    static func digest(of user: UserID) -> [UInt8] {
+        Digest.sha256(Array("erased user ".utf8) + Array(user.value.utf8))
+    }
+}

@@ -1,0 +1,128 @@
+internal import CSQLite
+internal import Storage
+
+/// A prepared statement, kept for the life of its connection.
+@safe
+final class Statement {
+    private let handle: OpaquePointer
+    // Keeps the connection open as long as the statement is there.
+    private let database: SQLiteDatabase
+
+    init(_ handle: OpaquePointer, of database: SQLiteDatabase) {
+        unsafe self.handle = handle
+        self.database = database
+    }
+
+    deinit {
+        unsafe sqlite3_finalize(handle)
+    }
+
+    // MARK: - Binding (places count from 1)
+
+    func bind(_ place: Int32, _ value: Int64) {
+        unsafe sqlite3_bind_int64(handle, place, value)
+    }
+
+    func bind(_ place: Int32, _ value: Int64?) {
+        if let value { bind(place, value) } else { unsafe sqlite3_bind_null(handle, place) }
+    }
+
+    func bind(_ place: Int32, _ value: String) {
+        // SQLite copies the text before the call returns.
+        unsafe sqlite3_bind_text(handle, place, value, Int32(value.utf8.count), csqlite_transient())
+    }
+
+    func bind(_ place: Int32, _ value: String?) {
+        if let value { bind(place, value) } else { unsafe sqlite3_bind_null(handle, place) }
+    }
+
+    func bind(_ place: Int32, _ value: [UInt8]) {
+        // An empty blob has no pointer, and a null one would be NULL.
+        guard !value.isEmpty else {
+            unsafe sqlite3_bind_zeroblob(handle, place, 0)
+            return
+        }
+        // SQLite copies the bytes before the call returns.
+        _ = unsafe value.withUnsafeBytes { bytes in
+            unsafe sqlite3_bind_blob(handle, place, bytes.baseAddress, Int32(bytes.count), csqlite_transient())
+        }
+    }
+
+    func bind(_ place: Int32, _ value: [UInt8]?) {
+        if let value { bind(place, value) } else { unsafe sqlite3_bind_null(handle, place) }
+    }
+
+    /// Binds bytes as text without copying them: they must stay as they are until the statement is reset.
+    func bindText(_ place: Int32, uncopied bytes: UnsafeRawBufferPointer) {
+        unsafe sqlite3_bind_text(
+            handle, place, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count), csqlite_static())
+    }
+
+    // MARK: - Running
+
+    /// True when there is a row to read.
+    func step() throws(StorageError) -> Bool {
+        let code = unsafe sqlite3_step(handle)
+        switch code {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        default:
+            let error = database.error(code)
+            reset()
+            throw error
+        }
+    }
+
+    /// Runs a statement that gives no row, and makes it ready for the next use.
+    func run() throws(StorageError) {
+        _ = try step()
+        reset()
+    }
+
+    /// Ends the run; bindings are let go with it, so that nothing uncopied is pointed at longer than needed.
+    func reset() {
+        unsafe sqlite3_reset(handle)
+        unsafe sqlite3_clear_bindings(handle)
+    }
+
+    // MARK: - Columns (places count from 0)
+
+    func isNull(_ place: Int32) -> Bool {
+        unsafe sqlite3_column_type(handle, place) == SQLITE_NULL
+    }
+
+    func integer(_ place: Int32) -> Int64 {
+        unsafe sqlite3_column_int64(handle, place)
+    }
+
+    func optionalInteger(_ place: Int32) -> Int64? {
+        isNull(place) ? nil : integer(place)
+    }
+
+    func text(_ place: Int32) -> String {
+        // The pointer is valid until the next step or reset, and the text is copied here.
+        guard let bytes = unsafe sqlite3_column_text(handle, place) else { return "" }
+        let count = Int(unsafe sqlite3_column_bytes(handle, place))
+        return unsafe String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
+    }
+
+    func optionalText(_ place: Int32) -> String? {
+        isNull(place) ? nil : text(place)
+    }
+
+    func blob(_ place: Int32) -> [UInt8] {
+        let bytes = unsafe blobInPlace(place)
+        return unsafe [UInt8](bytes)
+    }
+
+    func optionalBlob(_ place: Int32) -> [UInt8]? {
+        isNull(place) ? nil : blob(place)
+    }
+
+    /// The bytes where SQLite holds them: valid until the next step or reset.
+    func blobInPlace(_ place: Int32) -> UnsafeBufferPointer<UInt8> {
+        guard let bytes = unsafe sqlite3_column_blob(handle, place) else { return unsafe UnsafeBufferPointer(start: nil, count: 0) }
+        let count = Int(unsafe sqlite3_column_bytes(handle, place))
+        return unsafe UnsafeBufferPointer(start: bytes.assumingMemoryBound(to: UInt8.self), count: count)
+    }
+}

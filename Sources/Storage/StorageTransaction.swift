@@ -1,0 +1,129 @@
+package import Entitlements
+
+/// A purchase's own key in the store.
+package typealias PurchaseKey = Int64
+/// An event's place in the order of arrival.
+package typealias EventSequence = Int64
+
+/// A purchase as the store keeps it.
+package struct PurchaseRecord: Hashable, Sendable {
+    package var key: PurchaseKey
+    package var environment: StoreEnvironment
+    package var provider: ProviderID
+    package var purchaseID: String
+    package var owner: UserID?
+    package var outcome: PurchaseOutcome?
+
+    package init(
+        key: PurchaseKey, environment: StoreEnvironment, provider: ProviderID, purchaseID: String, owner: UserID?,
+        outcome: PurchaseOutcome?
+    ) {
+        self.key = key
+        self.environment = environment
+        self.provider = provider
+        self.purchaseID = purchaseID
+        self.owner = owner
+        self.outcome = outcome
+    }
+}
+
+/// A user's row as the store keeps it.
+package struct RowRecord: Hashable, Sendable {
+    package var version: Int64
+    package var updatedAt: UnixMillis
+    package var body: [UInt8]
+
+    package init(version: Int64, updatedAt: UnixMillis, body: [UInt8]) {
+        self.version = version
+        self.updatedAt = updatedAt
+        self.body = body
+    }
+}
+
+/// An event to be recorded.
+package struct EventRecord: Sendable {
+    package var provider: ProviderID
+    package var eventID: String
+    package var type: String
+    package var environment: StoreEnvironment?
+    package var occurredAt: UnixMillis?
+    package var receivedAt: UnixMillis
+
+    package init(
+        provider: ProviderID, eventID: String, type: String, environment: StoreEnvironment?, occurredAt: UnixMillis?,
+        receivedAt: UnixMillis
+    ) {
+        self.provider = provider
+        self.eventID = eventID
+        self.type = type
+        self.environment = environment
+        self.occurredAt = occurredAt
+        self.receivedAt = receivedAt
+    }
+}
+
+/// What became of a recorded event.
+package struct EventConclusion: Sendable {
+    package var outcome: EventOutcome
+    package var user: UserID?
+    package var reason: String?
+    package var payload: [UInt8]?
+
+    package init(outcome: EventOutcome, user: UserID? = nil, reason: String? = nil, payload: [UInt8]? = nil) {
+        self.outcome = outcome
+        self.user = user
+        self.reason = reason
+        self.payload = payload
+    }
+}
+
+/// What the ingestion asks of a database inside one transaction. A database holds no rule: all rules are in this module.
+///
+/// Every call belongs to the thread that opened the transaction.
+package protocol StorageTransaction: AnyObject {
+    // Events.
+    /// Nil when (provider, event id) was seen before.
+    func insert(_ event: EventRecord) throws(StorageError) -> EventSequence?
+    func conclude(_ event: EventSequence, _ conclusion: EventConclusion) throws(StorageError)
+
+    // Purchases.
+    func purchase(known id: ExternalID, in environment: StoreEnvironment) throws(StorageError) -> PurchaseKey?
+    func createPurchase(in environment: StoreEnvironment, provider: ProviderID) throws(StorageError) -> PurchaseKey
+    func bind(
+        _ id: PurchaseReference.Identifier, in environment: StoreEnvironment, to key: PurchaseKey
+    ) throws(StorageError)
+    func identifiers(of key: PurchaseKey) throws(StorageError) -> [PurchaseReference.Identifier]
+    /// Moves ids and facts of one purchase to another and deletes it.
+    func merge(_ key: PurchaseKey, into other: PurchaseKey) throws(StorageError)
+    func record(of key: PurchaseKey) throws(StorageError) -> PurchaseRecord?
+    func update(_ record: PurchaseRecord) throws(StorageError)
+    func purchases(ownedBy users: [UserID], in environment: StoreEnvironment) throws(StorageError) -> [PurchaseRecord]
+    /// Purchases that carry this external id, whatever its kind.
+    func purchases(carrying externalID: String) throws(StorageError) -> [PurchaseKey]
+
+    // Facts.
+    func add(
+        _ fact: RecordedFact, to key: PurchaseKey, event: EventSequence, place: Int
+    ) throws(StorageError)
+    func facts(of key: PurchaseKey) throws(StorageError) -> [RecordedFact]
+
+    // Identities.
+    /// True when it is the customer's newest link now.
+    func add(_ link: CustomerLink, of customer: CustomerID) throws(StorageError) -> Bool
+    func newestLink(of customer: CustomerID) throws(StorageError) -> CustomerLink?
+    func claim(provider: ProviderID, externalID: String, by link: CustomerLink) throws(StorageError)
+    func newestClaim(of externalIDs: [String], providers: Set<ProviderID>) throws(StorageError) -> CustomerLink?
+    func add(_ transfer: Transfer) throws(StorageError)
+    func transfers(fromAnyOf ids: [String]) throws(StorageError) -> [Transfer]
+    func dependents(of node: String) throws(StorageError) -> [PurchaseKey]
+    func setDependencies(of key: PurchaseKey, _ nodes: Set<String>) throws(StorageError)
+    /// All ids of the person, the given one among them.
+    func person(of user: UserID) throws(StorageError) -> [UserID]
+    func setPerson(_ person: UserID, of users: [UserID]) throws(StorageError)
+
+    // Rows.
+    func row(of user: UserID, in environment: StoreEnvironment) throws(StorageError) -> RowRecord?
+    func setRow(_ row: RowRecord, of user: UserID, in environment: StoreEnvironment) throws(StorageError)
+    /// A number greater than every version given before, across all users, erased ones too.
+    func nextVersion() throws(StorageError) -> Int64
+}

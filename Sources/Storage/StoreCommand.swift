@@ -1,0 +1,92 @@
+public import Entitlements
+
+/// A change asked of the store. Every one is carried out by the single writer, in a transaction shared with others.
+public enum StoreCommand: Sendable {
+    case ingest(IncomingEvent)
+    case grant(GrantRequest)
+    case endGrant(user: UserID, grantID: String, by: Actor)
+    case addIdentity(IdentityRequest)
+    case erase(user: UserID, by: Actor)
+    /// Writes something small: readiness is that a write goes through.
+    case probe(UnixMillis)
+}
+
+/// Who makes a change by hand, and when.
+public struct Actor: Hashable, Sendable {
+    /// The key's id, never the key.
+    public var keyID: String
+    public var at: UnixMillis
+
+    public init(keyID: String, at: UnixMillis) {
+        self.keyID = keyID
+        self.at = at
+    }
+}
+
+/// A manual grant as asked for (contract section 6).
+public struct GrantRequest: Hashable, Sendable {
+    public var user: UserID
+    public var grantID: String
+    /// Nil: for life.
+    public var until: UnixMillis?
+    public var reason: String
+    public var entitlement: String
+    public var by: Actor
+
+    public init(
+        user: UserID, grantID: String, until: UnixMillis?, reason: String, entitlement: String, by: Actor
+    ) {
+        self.user = user
+        self.grantID = grantID
+        self.until = until
+        self.reason = reason
+        self.entitlement = entitlement
+        self.by = by
+    }
+}
+
+/// That an external id is a user's.
+public struct IdentityRequest: Hashable, Sendable {
+    public var user: UserID
+    public var provider: ProviderID
+    public var externalID: String
+    /// Other user ids that are the same person by this statement.
+    public var samePerson: [UserID]
+    public var by: Actor
+
+    public init(user: UserID, provider: ProviderID, externalID: String, samePerson: [UserID] = [], by: Actor) {
+        self.user = user
+        self.provider = provider
+        self.externalID = externalID
+        self.samePerson = samePerson
+        self.by = by
+    }
+}
+
+/// What a change came to.
+public enum StoreResult: Hashable, Sendable {
+    case ingested(EventOutcome)
+    case granted(isNew: Bool)
+    /// The grant's id is known with another content.
+    case grantConflict
+    case grantEnded
+    case notFound
+    case identityAdded(isNew: Bool)
+    case erased
+    case ready
+}
+
+/// A result whose transaction has been committed and synced to the disk.
+///
+/// Only the writer makes one, after COMMIT: whoever holds it may tell the world. This is what keeps "200 only after fsync"
+/// true by type and not by care.
+public struct Committed<Value: Sendable>: Sendable {
+    public let value: Value
+
+    package init(afterCommit value: Value) {
+        self.value = value
+    }
+}
+
+/// Called on the writer's thread when a command's transaction has been committed, or when it failed.
+public typealias StoreReply = @Sendable (Result<Committed<StoreResult>, StorageError>) -> Void

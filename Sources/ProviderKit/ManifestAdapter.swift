@@ -188,6 +188,8 @@ private struct RuleEngine {
         if shape.isOneTime { state.purchasedAt = try reading.time(shape.purchasedAt) ?? time }
         if let first = shape.isFirstPeriod { state.isFirstPeriod = reading.holds(first) }
         state.willRenew = shape.renews.map { reading.holds($0) }
+        // A running subscription renews unless the provider says that it will not.
+        if state.willRenew == nil, word == .active || word == .trialing { state.willRenew = true }
         if word == .cancelled || shape.isOneTime { state.willRenew = false }
         return state
     }

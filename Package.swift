@@ -69,6 +69,22 @@ let package = Package(
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "Platform"], swiftSettings: strictTests),
         .testTarget(
             name: "EntitlementsTests", dependencies: ["Entitlements", "TestSupport"], swiftSettings: strictTests),
+        .testTarget(
+            name: "ProviderKitTests", dependencies: ["ProviderKit", "Entitlements", "Crypto"],
+            swiftSettings: strictTests),
+        .testTarget(
+            name: "ProvidersTests", dependencies: ["Providers", "ProviderKit", "Entitlements", "CEmbedded"],
+            swiftSettings: strictTests),
+        .testTarget(
+            name: "SQLiteStorageTests",
+            dependencies: ["SQLiteStorage", "Storage", "Entitlements", "ProviderKit", "Providers", "TestSupport", "CSQLite"],
+            swiftSettings: strictTests),
+        .testTarget(
+            name: "GatewayTests", dependencies: ["Gateway", "CLI", "TestSupport", "Entitlements"], swiftSettings: strictTests),
+        .testTarget(
+            name: "ConformanceTests", dependencies: ["CLI", "TestSupport", "CSQLite", "COpenSSL"],
+            swiftSettings: strictTests),
+        .testTarget(name: "ArchitectureTests", swiftSettings: strictTests),
     ],
     swiftLanguageModes: [.v6]
 )

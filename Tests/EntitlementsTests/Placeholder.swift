@@ -1,1 +1,1 @@
-import Testing
+internal import Testing

@@ -28,9 +28,15 @@ let package = Package(
     targets: [
         // System libraries and the little C that Swift cannot say.
         .systemLibrary(
-            name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
+            name: "CSQLite",
+            pkgConfig: "sqlite3",
+            providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]
+        ),
         .systemLibrary(
-            name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+            name: "COpenSSL",
+            pkgConfig: "openssl",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
+        ),
         .target(name: "CSystem"),
         .target(name: "CEmbedded"),
 
@@ -41,49 +47,72 @@ let package = Package(
         .target(name: "HTTPServer", dependencies: ["Platform", "CSystem"], swiftSettings: strict),
         .target(name: "ProviderKit", dependencies: ["Entitlements", "Crypto"], swiftSettings: strict),
         .target(
-            name: "Providers", dependencies: ["ProviderKit", "Entitlements", "Crypto", "CEmbedded"],
+            name: "Providers",
+            dependencies: ["ProviderKit", "Entitlements", "Crypto", "CEmbedded"],
             path: "providers",
             exclude: [
                 "revenuecat/README.md", "revenuecat/samples",
                 "creem/README.md", "creem/creem.json", "creem/samples",
                 "stripe/README.md", "stripe/stripe.json", "stripe/samples",
             ],
-            swiftSettings: strict),
+            swiftSettings: strict
+        ),
         .target(name: "Storage", dependencies: ["Entitlements", "Platform"], swiftSettings: strict),
         .target(
-            name: "SQLiteStorage", dependencies: ["Storage", "Entitlements", "Platform", "Crypto", "CSQLite", "CEmbedded"],
-            swiftSettings: strict),
+            name: "SQLiteStorage",
+            dependencies: ["Storage", "Entitlements", "Platform", "Crypto", "CSQLite", "CEmbedded"],
+            swiftSettings: strict
+        ),
         .target(
             name: "Gateway",
             dependencies: [
-                "HTTPServer", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers", "Storage", "SQLiteStorage",
+                "HTTPServer", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers", "Storage",
+                "SQLiteStorage",
             ],
-            swiftSettings: strict),
+            swiftSettings: strict
+        ),
         .executableTarget(
-            name: "CLI", dependencies: ["Gateway", "Platform", "ProviderKit", "Providers", "Storage"],
-            swiftSettings: strict),
+            name: "CLI",
+            dependencies: ["Gateway", "Platform", "ProviderKit", "Providers", "Storage"],
+            swiftSettings: strict
+        ),
 
         // Tests.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strictTests),
         .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: strictTests),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "Platform"], swiftSettings: strictTests),
         .testTarget(
-            name: "EntitlementsTests", dependencies: ["Entitlements", "TestSupport"], swiftSettings: strictTests),
+            name: "EntitlementsTests",
+            dependencies: ["Entitlements", "TestSupport"],
+            swiftSettings: strictTests
+        ),
         .testTarget(
-            name: "ProviderKitTests", dependencies: ["ProviderKit", "Entitlements", "Crypto"],
-            swiftSettings: strictTests),
+            name: "ProviderKitTests",
+            dependencies: ["ProviderKit", "Entitlements", "Crypto"],
+            swiftSettings: strictTests
+        ),
         .testTarget(
-            name: "ProvidersTests", dependencies: ["Providers", "ProviderKit", "Entitlements", "CEmbedded"],
-            swiftSettings: strictTests),
+            name: "ProvidersTests",
+            dependencies: ["Providers", "ProviderKit", "Entitlements", "CEmbedded"],
+            swiftSettings: strictTests
+        ),
         .testTarget(
             name: "SQLiteStorageTests",
-            dependencies: ["SQLiteStorage", "Storage", "Entitlements", "ProviderKit", "Providers", "TestSupport", "CSQLite"],
-            swiftSettings: strictTests),
+            dependencies: [
+                "SQLiteStorage", "Storage", "Entitlements", "ProviderKit", "Providers", "TestSupport", "CSQLite",
+            ],
+            swiftSettings: strictTests
+        ),
         .testTarget(
-            name: "GatewayTests", dependencies: ["Gateway", "CLI", "TestSupport", "Entitlements"], swiftSettings: strictTests),
+            name: "GatewayTests",
+            dependencies: ["Gateway", "CLI", "TestSupport", "Entitlements"],
+            swiftSettings: strictTests
+        ),
         .testTarget(
-            name: "ConformanceTests", dependencies: ["CLI", "TestSupport", "CSQLite", "COpenSSL"],
-            swiftSettings: strictTests),
+            name: "ConformanceTests",
+            dependencies: ["CLI", "TestSupport", "CSQLite", "COpenSSL"],
+            swiftSettings: strictTests
+        ),
         .testTarget(name: "ArchitectureTests", swiftSettings: strictTests),
     ],
     swiftLanguageModes: [.v6]

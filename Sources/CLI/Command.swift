@@ -51,7 +51,8 @@ extension Command {
     static var operands: String { "" }
 
     static var help: String {
-        var text = "\(summary)\n\nusage: entitlement-gateway \(name)\(operands.isEmpty ? "" : " " + operands) [options]\n\noptions:\n"
+        var text =
+            "\(summary)\n\nusage: entitlement-gateway \(name)\(operands.isEmpty ? "" : " " + operands) [options]\n\noptions:\n"
         for option in options + [Option(name: "help", value: nil, summary: "this text")] {
             let left = "  --\(option.name)" + (option.value.map { " " + $0 } ?? "")
             text += left + String(repeating: " ", count: max(2, 26 - left.count)) + option.summary + "\n"

@@ -47,10 +47,12 @@ enum EntitlementGateway {
     }
 
     static var usage: String {
-        var text = "entitlement-gateway \(GatewayVersion.text): decides who is entitled, across stores and billing providers\n\n"
+        var text =
+            "entitlement-gateway \(GatewayVersion.text): decides who is entitled, across stores and billing providers\n\n"
         text += "usage: entitlement-gateway COMMAND [options]\n\ncommands:\n"
         for command in commands {
-            text += "  \(command.name)\(String(repeating: " ", count: max(1, 12 - command.name.count)))\(command.summary)\n"
+            text +=
+                "  \(command.name)\(String(repeating: " ", count: max(1, 12 - command.name.count)))\(command.summary)\n"
         }
         return text + "\nentitlement-gateway COMMAND --help tells more."
     }

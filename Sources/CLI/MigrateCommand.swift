@@ -14,7 +14,8 @@ enum MigrateCommand: Command {
             Terminal.output(
                 applied.isEmpty
                     ? "\(configuration.database) is up to date"
-                    : "\(configuration.database): applied \(applied.joined(separator: ", "))")
+                    : "\(configuration.database): applied \(applied.joined(separator: ", "))"
+            )
         } catch {
             throw .failed(error.description)
         }

@@ -8,7 +8,11 @@ enum ServeCommand: Command {
     static let summary = "run the gateway"
     static let options =
         [
-            Option(name: "listen", value: "ADDRESS", summary: "address and port (GATEWAY_LISTEN, default 127.0.0.1:8080)"),
+            Option(
+                name: "listen",
+                value: "ADDRESS",
+                summary: "address and port (GATEWAY_LISTEN, default 127.0.0.1:8080)"
+            ),
             Option(name: "providers", value: "DIR", summary: "folder of further manifests (GATEWAY_PROVIDERS)"),
         ] + Option.configuration
 
@@ -24,8 +28,10 @@ enum ServeCommand: Command {
             throw .failed(error.description)
         }
         Log.info(
-            "listening", ("address", .string(server.addresses.joined(separator: ", "))),
-            ("database", .string(configuration.database)))
+            "listening",
+            ("address", .string(server.addresses.joined(separator: ", "))),
+            ("database", .string(configuration.database))
+        )
         while true {
             let signal = Signals.waitForSignal()
             if signal == SIGTERM || signal == SIGINT { break }

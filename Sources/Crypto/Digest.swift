@@ -32,8 +32,14 @@ public enum Digest {
             unsafe message.withUnsafeBufferPointer { messageBytes in
                 unsafe digest.withUnsafeMutableBufferPointer { out in
                     unsafe HMAC(
-                        EVP_sha256(), keyBytes.baseAddress, Int32(key.count), messageBytes.baseAddress,
-                        messageBytes.count, out.baseAddress, nil) != nil
+                        EVP_sha256(),
+                        keyBytes.baseAddress,
+                        Int32(key.count),
+                        messageBytes.baseAddress,
+                        messageBytes.count,
+                        out.baseAddress,
+                        nil
+                    ) != nil
                 }
             }
         }

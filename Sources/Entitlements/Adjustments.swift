@@ -29,7 +29,9 @@ struct Adjustments {
             let dated = payments.filter { $0.periodStart != nil }
             guard
                 let first = dated.min(by: {
-                    ($0.periodStart ?? .latest, $0.periodEnd ?? .latest) < ($1.periodStart ?? .latest, $1.periodEnd ?? .latest)
+                    ($0.periodStart ?? .latest, $0.periodEnd ?? .latest) < (
+                        $1.periodStart ?? .latest, $1.periodEnd ?? .latest
+                    )
                 }), let start = first.periodStart
             else { return nil }
             return (start, first.periodEnd)
@@ -57,7 +59,8 @@ struct Adjustments {
                 return (amount, refund.version)
             }
             var sum: Int64 = 0
-            for refund in refunds.filter({ $0.standing == .effective }).sorted(by: { ($0.at, $0.id) < ($1.at, $1.id) }) {
+            for refund in refunds.filter({ $0.standing == .effective }).sorted(by: { ($0.at, $0.id) < ($1.at, $1.id) })
+            {
                 switch refund.size {
                 case .full: continue
                 case .soFar(let amount):
@@ -142,7 +145,8 @@ struct Adjustments {
     }
 
     private static func match(
-        _ paid: (start: UnixMillis, end: UnixMillis?), in periods: [(start: UnixMillis, end: UnixMillis?)]
+        _ paid: (start: UnixMillis, end: UnixMillis?),
+        in periods: [(start: UnixMillis, end: UnixMillis?)]
     ) -> Int? {
         let paidEnd = paid.end ?? paid.start.adding(millis: 1)
         var best: (index: Int, span: Int64)?

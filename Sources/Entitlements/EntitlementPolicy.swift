@@ -25,8 +25,12 @@ public struct EntitlementPolicy: Hashable, Sendable {
     public var lastProviders: [ProviderID]
 
     public init(
-        defaultEntitlement: String = "pro", products: [ProviderID: [String: Grant]] = [:], pastDueDays: Int = 14,
-        sandboxUsers: Set<String> = [], firstProviders: [ProviderID] = [], lastProviders: [ProviderID] = []
+        defaultEntitlement: String = "pro",
+        products: [ProviderID: [String: Grant]] = [:],
+        pastDueDays: Int = 14,
+        sandboxUsers: Set<String> = [],
+        firstProviders: [ProviderID] = [],
+        lastProviders: [ProviderID] = []
     ) {
         self.defaultEntitlement = defaultEntitlement
         self.products = products

@@ -98,7 +98,11 @@ public struct NormalizedEvent: Sendable {
     }
 
     public init(
-        eventID: String, type: String, occurredAt: UnixMillis?, environment: StoreEnvironment?, effects: [Effect],
+        eventID: String,
+        type: String,
+        occurredAt: UnixMillis?,
+        environment: StoreEnvironment?,
+        effects: [Effect],
         verdict: Verdict? = nil
     ) {
         self.eventID = eventID

@@ -57,9 +57,18 @@ public struct PurchaseState: Hashable, Sendable {
     public var managementURL: String?
 
     public init(
-        periodStart: UnixMillis? = nil, version: UnixMillis, condition: Condition, items: [Item],
-        willRenew: Bool? = nil, isOneTime: Bool = false, limit: UnixMillis? = nil, purchasedAt: UnixMillis? = nil,
-        isFirstPeriod: Bool = false, entitlements: [String]? = nil, store: String? = nil, managementURL: String? = nil
+        periodStart: UnixMillis? = nil,
+        version: UnixMillis,
+        condition: Condition,
+        items: [Item],
+        willRenew: Bool? = nil,
+        isOneTime: Bool = false,
+        limit: UnixMillis? = nil,
+        purchasedAt: UnixMillis? = nil,
+        isFirstPeriod: Bool = false,
+        entitlements: [String]? = nil,
+        store: String? = nil,
+        managementURL: String? = nil
     ) {
         self.periodStart = periodStart
         self.version = version
@@ -156,8 +165,12 @@ public struct Payment: Hashable, Sendable {
     public var products: [String]
 
     public init(
-        ids: [String], paidAt: UnixMillis? = nil, periodStart: UnixMillis? = nil, periodEnd: UnixMillis? = nil,
-        amount: Int64? = nil, products: [String] = []
+        ids: [String],
+        paidAt: UnixMillis? = nil,
+        periodStart: UnixMillis? = nil,
+        periodEnd: UnixMillis? = nil,
+        amount: Int64? = nil,
+        products: [String] = []
     ) {
         self.ids = ids
         self.paidAt = paidAt
@@ -212,8 +225,16 @@ public struct Adjustment: Hashable, Sendable {
     public var total: Int64?
 
     public init(
-        id: String, kind: Kind, standing: Standing, size: Size, version: UnixMillis, at: UnixMillis,
-        payments: [String] = [], periodStart: UnixMillis? = nil, periodEnd: UnixMillis? = nil, total: Int64? = nil
+        id: String,
+        kind: Kind,
+        standing: Standing,
+        size: Size,
+        version: UnixMillis,
+        at: UnixMillis,
+        payments: [String] = [],
+        periodStart: UnixMillis? = nil,
+        periodEnd: UnixMillis? = nil,
+        total: Int64? = nil
     ) {
         self.id = id
         self.kind = kind

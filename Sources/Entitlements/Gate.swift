@@ -8,7 +8,11 @@ public enum Gate {
 
     /// An ended status counts from the end on; before it the purchase counts as it was.
     public static func status(
-        end: UnixMillis?, graceFrom: UnixMillis?, live: Status, ended: Status, at moment: UnixMillis
+        end: UnixMillis?,
+        graceFrom: UnixMillis?,
+        live: Status,
+        ended: Status,
+        at moment: UnixMillis
     ) -> Status {
         guard isEntitled(end: end, at: moment) else { return ended }
         if let graceFrom, moment >= graceFrom { return .grace }

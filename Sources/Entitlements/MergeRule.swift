@@ -58,11 +58,18 @@ public enum MergeRule {
 
     /// A purchase that is paid once: no end but a refund, a dispute, or the provider's own word.
     private static func oneTime(
-        _ states: [OrderedState], newest: OrderedState, ending: Adjustments.Ending?
+        _ states: [OrderedState],
+        newest: OrderedState,
+        ending: Adjustments.Ending?
     ) -> PurchaseOutcome {
         var outcome = PurchaseOutcome(
-            provider: newest.provider, lines: [], willRenew: false, store: newest.state.store,
-            managementURL: newest.state.managementURL, newest: newest.order)
+            provider: newest.provider,
+            lines: [],
+            willRenew: false,
+            store: newest.state.store,
+            managementURL: newest.state.managementURL,
+            newest: newest.order
+        )
         var closed: (at: UnixMillis, status: Status)?
         switch newest.state.condition {
         case .incomplete: return outcome
@@ -72,14 +79,24 @@ public enum MergeRule {
         }
         if let ending, ending.at <= closed?.at ?? .latest { closed = (ending.at, ending.status) }
         let began = states.filter { $0.isAccess }.compactMap { $0.state.purchasedAt ?? $0.state.version }.min()
-        let withItems = newest.state.items.isEmpty
-            ? states.filter { !$0.state.items.isEmpty }.max { $0.order < $1.order }?.state ?? newest.state : newest.state
+        let withItems =
+            newest.state.items.isEmpty
+            ? states.filter { !$0.state.items.isEmpty }.max { $0.order < $1.order }?.state ?? newest.state
+            : newest.state
         for item in withItems.items {
             let end = [item.end, closed?.at].compactMap(\.self).min()
             outcome.lines.append(
                 PurchaseOutcome.Line(
-                    products: item.products, entitlements: withItems.entitlements, isOneTime: true, end: end,
-                    periodEnd: item.end, purchasedAt: began, live: .active, ended: closed?.status ?? .expired))
+                    products: item.products,
+                    entitlements: withItems.entitlements,
+                    isOneTime: true,
+                    end: end,
+                    periodEnd: item.end,
+                    purchasedAt: began,
+                    live: .active,
+                    ended: closed?.status ?? .expired
+                )
+            )
         }
         return outcome
     }

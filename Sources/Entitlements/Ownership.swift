@@ -80,7 +80,10 @@ public struct Ownership: Hashable, Sendable {
     static let transfersMax = 256
 
     public static func resolve(
-        facts: [RecordedFact], ids: [ExternalID], environment: StoreEnvironment, identities: some IdentitySource
+        facts: [RecordedFact],
+        ids: [ExternalID],
+        environment: StoreEnvironment,
+        identities: some IdentitySource
     ) throws -> Ownership {
         var statements: [(statement: OwnerStatement, eventID: String)] = []
         var customers: Set<CustomerID> = []
@@ -122,7 +125,10 @@ public struct Ownership: Hashable, Sendable {
     }
 
     private mutating func follow(
-        from holder: inout Holder, since: UnixMillis, environment: StoreEnvironment, _ identities: some IdentitySource
+        from holder: inout Holder,
+        since: UnixMillis,
+        environment: StoreEnvironment,
+        _ identities: some IdentitySource
     ) throws {
         var moment = (at: since, eventID: "")
         var isFirst = true

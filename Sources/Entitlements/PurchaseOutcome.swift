@@ -10,7 +10,12 @@ public struct PurchaseOutcome: Hashable, Sendable {
     public var newest: StateOrder?
 
     public init(
-        provider: ProviderID, lines: [Line], willRenew: Bool, store: String?, managementURL: String?, newest: StateOrder?
+        provider: ProviderID,
+        lines: [Line],
+        willRenew: Bool,
+        store: String?,
+        managementURL: String?,
+        newest: StateOrder?
     ) {
         self.provider = provider
         self.lines = lines
@@ -40,8 +45,15 @@ public struct PurchaseOutcome: Hashable, Sendable {
         public var ended: Status
 
         public init(
-            products: [String], entitlements: [String]?, isOneTime: Bool, end: UnixMillis?, periodEnd: UnixMillis?,
-            purchasedAt: UnixMillis? = nil, live: Status, graceFrom: UnixMillis? = nil, ended: Status
+            products: [String],
+            entitlements: [String]?,
+            isOneTime: Bool,
+            end: UnixMillis?,
+            periodEnd: UnixMillis?,
+            purchasedAt: UnixMillis? = nil,
+            live: Status,
+            graceFrom: UnixMillis? = nil,
+            ended: Status
         ) {
             self.products = products
             self.entitlements = entitlements

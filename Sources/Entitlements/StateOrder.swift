@@ -70,8 +70,11 @@ struct OrderedState: Sendable {
             guard case .state(let state) = recorded.fact, !(firstHandOnly && recorded.isSecondHand) else { continue }
             let order = StateOrder(
                 period: state.periodStart?.value ?? StateOrder.noPeriod,
-                version: (state.arrival ?? state.version).value, told: state.version.value,
-                severity: state.condition.severity, eventID: recorded.eventID)
+                version: (state.arrival ?? state.version).value,
+                told: state.version.value,
+                severity: state.condition.severity,
+                eventID: recorded.eventID
+            )
             states.append(OrderedState(state: state, order: order, provider: recorded.provider))
         }
         // States from the future keep their own order among themselves: each counts as the latest arrival of those that say

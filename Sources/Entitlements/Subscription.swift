@@ -35,9 +35,18 @@ public struct Subscription: Hashable, Sendable {
         public var ended: Status
 
         public init(
-            name: String, provider: ProviderID, purchaseID: String, productID: String?, store: String?,
-            managementURL: String?, willRenew: Bool, end: UnixMillis?, periodEnd: UnixMillis?, live: Status,
-            graceFrom: UnixMillis?, ended: Status
+            name: String,
+            provider: ProviderID,
+            purchaseID: String,
+            productID: String?,
+            store: String?,
+            managementURL: String?,
+            willRenew: Bool,
+            end: UnixMillis?,
+            periodEnd: UnixMillis?,
+            live: Status,
+            graceFrom: UnixMillis?,
+            ended: Status
         ) {
             self.name = name
             self.provider = provider
@@ -77,16 +86,26 @@ extension EntitlementPolicy {
                 if line.isOneTime, let days = grant.days, let began = line.purchasedAt {
                     end = min(end ?? .latest, began.adding(days: days))
                 }
-                let periodEnd = line.isOneTime && line.periodEnd == nil && grant.days != nil
+                let periodEnd =
+                    line.isOneTime && line.periodEnd == nil && grant.days != nil
                     ? line.purchasedAt?.adding(days: grant.days ?? 0) : line.periodEnd
                 // Reset by the clock alone when the days of a product, not an event, end it.
                 let ended = end == line.end ? line.ended : Status.expired
                 for name in grant.entitlements {
                     let entry = Subscription.Entitlement(
-                        name: name, provider: candidate.outcome.provider, purchaseID: candidate.purchaseID,
-                        productID: line.products.last, store: candidate.outcome.store,
-                        managementURL: candidate.outcome.managementURL, willRenew: candidate.outcome.willRenew, end: end,
-                        periodEnd: periodEnd, live: line.live, graceFrom: line.graceFrom, ended: ended)
+                        name: name,
+                        provider: candidate.outcome.provider,
+                        purchaseID: candidate.purchaseID,
+                        productID: line.products.last,
+                        store: candidate.outcome.store,
+                        managementURL: candidate.outcome.managementURL,
+                        willRenew: candidate.outcome.willRenew,
+                        end: end,
+                        periodEnd: periodEnd,
+                        live: line.live,
+                        graceFrom: line.graceFrom,
+                        ended: ended
+                    )
                     if let known = winners[name], !beats(entry, known) { continue }
                     winners[name] = entry
                 }

@@ -33,8 +33,11 @@ struct SubscriptionChain {
         self.pastDueDays = pastDueDays
         var periods = Dictionary(grouping: states, by: \.order.period).map { start, members in
             Period(
-                start: start == StateOrder.noPeriod ? .earliest : UnixMillis(start), states: members,
-                newest: members.max { $0.order < $1.order }, payment: nil)
+                start: start == StateOrder.noPeriod ? .earliest : UnixMillis(start),
+                states: members,
+                newest: members.max { $0.order < $1.order },
+                payment: nil
+            )
         }
         periods.sort { $0.start < $1.start }
         periods += Self.paidAhead(payments, newest: periods.last)
@@ -90,14 +93,26 @@ struct SubscriptionChain {
             for share in shares {
                 lines.append(
                     PurchaseOutcome.Line(
-                        products: share.item.products, entitlements: entitlements(of: period), isOneTime: false,
-                        end: share.end, periodEnd: share.periodEnd, live: live, graceFrom: graceFrom, ended: ended))
+                        products: share.item.products,
+                        entitlements: entitlements(of: period),
+                        isOneTime: false,
+                        end: share.end,
+                        periodEnd: share.periodEnd,
+                        live: live,
+                        graceFrom: graceFrom,
+                        ended: ended
+                    )
+                )
             }
         }
         return PurchaseOutcome(
-            provider: provider, lines: latest(of: lines, lastEnded: lastEnded),
+            provider: provider,
+            lines: latest(of: lines, lastEnded: lastEnded),
             willRenew: willRenew(newest: newest, last: last, lastIsClosed: lastClosed),
-            store: newest?.state.store, managementURL: newest?.state.managementURL, newest: newest?.order)
+            store: newest?.state.store,
+            managementURL: newest?.state.managementURL,
+            newest: newest?.order
+        )
     }
 
     /// For each set of products the line with the latest end; of equal ones the newer period's.
@@ -157,7 +172,8 @@ struct SubscriptionChain {
             guard let payment = period.payment, let end = payment.periodEnd else { return ([], .active, nil, .expired) }
             let known = states.max { $0.order < $1.order }.map { self.items(of: $0) } ?? []
             // The paid items as the subscription's own items name them, so that the two are seen to be one thing.
-            var paid = payment.products.isEmpty
+            var paid =
+                payment.products.isEmpty
                 ? known : known.filter { !Set($0.products).isDisjoint(with: payment.products) }
             if paid.isEmpty { paid = [PurchaseState.Item(products: payment.products, end: end)] }
             return (paid.map { Share(item: $0, end: end, periodEnd: end) }, .active, nil, .expired)

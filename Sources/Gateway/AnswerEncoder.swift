@@ -26,7 +26,9 @@ struct AnswerSummary: Equatable {
 enum AnswerEncoder {
     /// Writes the answer as an object without its closing brace, so that more can follow.
     static func encode(
-        _ question: borrowing AnswerQuestion, _ row: borrowing RowView?, into json: inout JSONWriter
+        _ question: borrowing AnswerQuestion,
+        _ row: borrowing RowView?,
+        into json: inout JSONWriter
     ) -> AnswerSummary {
         var summary = AnswerSummary()
         var winner: RowEntry?
@@ -47,7 +49,8 @@ enum AnswerEncoder {
             tail(version: row.version, updatedAt: row.updatedAt, into: &json)
         case .none:
             json.raw(
-                ",\"provider\":null,\"store\":null,\"product_id\":null,\"purchase_id\":null,\"management_url\":null")
+                ",\"provider\":null,\"store\":null,\"product_id\":null,\"purchase_id\":null,\"management_url\":null"
+            )
             environment(question, into: &json)
             json.raw(",\"entitlements\":{}")
             tail(version: 0, updatedAt: nil, into: &json)
@@ -57,7 +60,10 @@ enum AnswerEncoder {
 
     /// The answer for someone whose row was erased: as if there had never been one, but the version.
     static func encodeErased(
-        _ question: borrowing AnswerQuestion, version: Int64, updatedAt: UnixMillis, into json: inout JSONWriter
+        _ question: borrowing AnswerQuestion,
+        version: Int64,
+        updatedAt: UnixMillis,
+        into json: inout JSONWriter
     ) -> AnswerSummary {
         let summary = AnswerSummary(version: version)
         head(question, summary, nil, into: &json)
@@ -86,7 +92,12 @@ enum AnswerEncoder {
     private static func judge(_ entry: RowEntry?, at moment: UnixMillis) -> (Bool, Status, UnixMillis?) {
         guard let entry else { return (false, .none, nil) }
         let status = Gate.status(
-            end: entry.end, graceFrom: entry.graceFrom, live: entry.live, ended: entry.ended, at: moment)
+            end: entry.end,
+            graceFrom: entry.graceFrom,
+            live: entry.live,
+            ended: entry.ended,
+            at: moment
+        )
         var next: UnixMillis?
         if let end = entry.end, moment < end { next = end }
         if let grace = entry.graceFrom, moment < grace, grace < next ?? .latest { next = grace }
@@ -94,7 +105,10 @@ enum AnswerEncoder {
     }
 
     private static func head(
-        _ question: borrowing AnswerQuestion, _ summary: AnswerSummary, _ winner: RowEntry?, into json: inout JSONWriter
+        _ question: borrowing AnswerQuestion,
+        _ summary: AnswerSummary,
+        _ winner: RowEntry?,
+        into json: inout JSONWriter
     ) {
         json.raw("{\"user_id\":")
         json.string(question.user)
@@ -132,7 +146,9 @@ enum AnswerEncoder {
     }
 
     private static func environment(_ question: borrowing AnswerQuestion, into json: inout JSONWriter) {
-        json.raw(question.environment == .production ? ",\"environment\":\"production\"" : ",\"environment\":\"sandbox\"")
+        json.raw(
+            question.environment == .production ? ",\"environment\":\"production\"" : ",\"environment\":\"sandbox\""
+        )
     }
 
     private static func entitlements(_ body: Span<UInt8>, into json: inout JSONWriter) {

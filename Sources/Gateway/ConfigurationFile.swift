@@ -12,7 +12,8 @@ enum ConfigurationFile {
     static let daysMax: Int64 = 1_000_000
 
     static func read(
-        _ named: String?, into configuration: inout GatewayConfiguration
+        _ named: String?,
+        into configuration: inout GatewayConfiguration
     ) throws(ConfigurationError) {
         let path = named ?? defaultName
         guard let data = FileManager.default.contents(atPath: path) else {

@@ -10,7 +10,10 @@ extension GatewayHandler {
     static let waitSecondsMax: Int64 = 30
 
     func entitlement(
-        _ user: UnsafeRawBufferPointer, _ request: Request, _ response: inout Response, _ ticket: ReplyTicket
+        _ user: UnsafeRawBufferPointer,
+        _ request: Request,
+        _ response: inout Response,
+        _ ticket: ReplyTicket
     ) -> Disposition {
         guard authorize(request, .read, &response) != nil else { return .done }
         question.user.removeAll(keepingCapacity: true)
@@ -19,7 +22,9 @@ extension GatewayHandler {
     }
 
     func entitlementByQuery(
-        _ request: Request, _ response: inout Response, _ ticket: ReplyTicket
+        _ request: Request,
+        _ response: inout Response,
+        _ ticket: ReplyTicket
     ) -> Disposition {
         guard authorize(request, .read, &response) != nil else { return .done }
         question.user.removeAll(keepingCapacity: true)
@@ -52,7 +57,13 @@ extension GatewayHandler {
             let summary = try encodeAnswer(clock)
             if wait > 0, summary.version <= after ?? 0 {
                 let poll = LongPoll(
-                    ticket: ticket, question: question, lookup: lookup, after: after ?? 0, isAt: isAt, first: summary)
+                    ticket: ticket,
+                    question: question,
+                    lookup: lookup,
+                    after: after ?? 0,
+                    isAt: isAt,
+                    first: summary
+                )
                 polls.add(poll, wait: wait, clock: clock, at: .now())
                 return .later
             }
@@ -101,7 +112,9 @@ extension GatewayHandler {
     ///
     /// The tag covers what was computed now, so it changes by the clock alone: a 304 never keeps a yes alive.
     func writeAnswer(
-        _ summary: AnswerSummary, _ ifNoneMatch: UnsafeRawBufferPointer?, _ response: inout Response
+        _ summary: AnswerSummary,
+        _ ifNoneMatch: UnsafeRawBufferPointer?,
+        _ response: inout Response
     ) {
         unsafe withTag(summary) { tag in
             let isKnown = unsafe ifNoneMatch.map { unsafe Self.matches($0, tag) } ?? false
@@ -208,7 +221,8 @@ extension GatewayHandler {
         }
         question.entitlement = context.defaultEntitlement
         if let name = unsafe RequestTarget.parameter("entitlement", in: request.query) {
-            guard let text = unsafe RequestTarget.text(name, plusIsSpace: true), !text.isEmpty, text.utf8.count <= 255 else {
+            guard let text = unsafe RequestTarget.text(name, plusIsSpace: true), !text.isEmpty, text.utf8.count <= 255
+            else {
                 write(.badRequest("entitlement: expected a name of 1 to 255 bytes"), &response)
                 return false
             }

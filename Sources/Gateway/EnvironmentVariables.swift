@@ -26,7 +26,10 @@ public struct EnvironmentVariables: Sendable {
             let trimmed = part.trimmingCharacters(in: .whitespaces)
             guard !trimmed.isEmpty else {
                 throw ConfigurationError(
-                    name, "a comma with nothing on one side", hint: "a comma separates secrets that are valid at once")
+                    name,
+                    "a comma with nothing on one side",
+                    hint: "a comma separates secrets that are valid at once"
+                )
             }
             parts.append(trimmed)
         }
@@ -43,7 +46,8 @@ public struct EnvironmentVariables: Sendable {
         guard mode.intValue & 0o007 == 0 else {
             throw ConfigurationError(path, "everyone on this machine can read it", hint: "chmod 600 \(path)")
         }
-        guard let data = FileManager.default.contents(atPath: path), let text = String(data: data, encoding: .utf8) else {
+        guard let data = FileManager.default.contents(atPath: path), let text = String(data: data, encoding: .utf8)
+        else {
             throw ConfigurationError(path, "it cannot be read as UTF-8 text")
         }
         for (index, line) in text.components(separatedBy: .newlines).enumerated() {

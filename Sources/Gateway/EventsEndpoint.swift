@@ -19,7 +19,10 @@ extension GatewayHandler {
         }
         if let text = parameter("outcome") {
             guard let outcome = EventOutcome(name: text) else {
-                return refuse("outcome: expected one of \(EventOutcome.allCases.map(\.name).joined(separator: ", "))", &response)
+                return refuse(
+                    "outcome: expected one of \(EventOutcome.allCases.map(\.name).joined(separator: ", "))",
+                    &response
+                )
             }
             filter.outcome = outcome
         }
@@ -38,7 +41,9 @@ extension GatewayHandler {
             filter.limit = limit
         }
         if let text = parameter("after") {
-            guard let place = Int64(text), place > 0 else { return refuse("after: expected the next of an earlier page", &response) }
+            guard let place = Int64(text), place > 0 else {
+                return refuse("after: expected the next of an earlier page", &response)
+            }
             filter.before = place
         }
         do throws(StorageError) {

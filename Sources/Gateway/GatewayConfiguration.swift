@@ -9,7 +9,8 @@ public struct GatewayConfiguration: Sendable {
     public var providersFolder: String?
     public var policy = EntitlementPolicy(
         firstProviders: [ProviderID("app_store"), ProviderID("google_play"), ProviderID("revenuecat")],
-        lastProviders: [ProviderID("manual")])
+        lastProviders: [ProviderID("manual")]
+    )
     public var metricsAreOpen = false
     public var environment: EnvironmentVariables
     /// Settings that are known but have no effect in this version; the start says so.
@@ -32,7 +33,10 @@ public struct GatewayConfiguration: Sendable {
         try ConfigurationFile.read(setting("config", "GATEWAY_CONFIG"), into: &self)
         if database.hasPrefix("postgres://") || database.hasPrefix("postgresql://") {
             throw ConfigurationError(
-                "database", "this build has no PostgreSQL", hint: "name a SQLite file, or build with the Postgres trait")
+                "database",
+                "this build has no PostgreSQL",
+                hint: "name a SQLite file, or build with the Postgres trait"
+            )
         }
         if database.hasPrefix("sqlite:") { database = String(database.dropFirst(7)) }
     }

@@ -42,7 +42,10 @@ extension GatewayHandler {
 
     /// `/v1/users/{id}` and what is below it. The id is one segment: a slash in it is percent-encoded.
     private func users(
-        _ rest: UnsafeRawBufferPointer, _ request: Request, _ response: inout Response, _ ticket: ReplyTicket
+        _ rest: UnsafeRawBufferPointer,
+        _ request: Request,
+        _ response: inout Response,
+        _ ticket: ReplyTicket
     ) -> Disposition {
         let (id, below) = unsafe split(rest)
         guard let below = unsafe below else {
@@ -94,7 +97,10 @@ extension GatewayHandler {
     }
 
     func isMethod(
-        _ method: Method, _ allow: StaticString, _ request: Request, _ response: inout Response
+        _ method: Method,
+        _ allow: StaticString,
+        _ request: Request,
+        _ response: inout Response
     ) -> Bool {
         guard request.method == method else {
             write(.methodNotAllowed(allow), &response)

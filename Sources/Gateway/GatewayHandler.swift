@@ -81,7 +81,10 @@ final class GatewayHandler: RequestHandler {
 
     /// Hands a change to the writer and lets the request wait for it.
     func submit(
-        _ command: StoreCommand, _ continuation: Continuation, _ ticket: ReplyTicket, _ response: inout Response
+        _ command: StoreCommand,
+        _ continuation: Continuation,
+        _ ticket: ReplyTicket,
+        _ response: inout Response
     ) -> Disposition {
         let mailbox = mailbox
         let isTaken = context.store.submit(command) { result in
@@ -96,7 +99,9 @@ final class GatewayHandler: RequestHandler {
 
     /// The request goes on after its write; only a committed result can become a success.
     private func finish(
-        _ continuation: Continuation, _ result: Result<Committed<StoreResult>, StorageError>, _ response: inout Response
+        _ continuation: Continuation,
+        _ result: Result<Committed<StoreResult>, StorageError>,
+        _ response: inout Response
     ) {
         switch result {
         case .failure(let error):

@@ -42,15 +42,24 @@ public final class GatewayServer: Sendable {
             }
         } catch {
             throw ConfigurationError(
-                configuration.database, error.description, hint: "--database names a file in a folder that can be written")
+                configuration.database,
+                error.description,
+                hint: "--database names a file in a folder that can be written"
+            )
         }
         let keys = try KeyStore.ring(configuration, database: configuration.database)
         let context = GatewayContext(
-            store: store, registry: registry, keys: keys, policy: configuration.policy,
-            defaultEntitlement: Array(configuration.policy.defaultEntitlement.utf8))
+            store: store,
+            registry: registry,
+            keys: keys,
+            policy: configuration.policy,
+            defaultEntitlement: Array(configuration.policy.defaultEntitlement.utf8)
+        )
         do {
             let server = try HTTPServer<GatewayHandler>.start(
-                listen: addresses, loops: max(1, ProcessInfo.processInfo.activeProcessorCount), limits: ServerLimits()
+                listen: addresses,
+                loops: max(1, ProcessInfo.processInfo.activeProcessorCount),
+                limits: ServerLimits()
             ) { _, mailbox in
                 try GatewayHandler(context: context, mailbox: mailbox)
             }
@@ -76,8 +85,13 @@ public final class GatewayServer: Sendable {
         for name in registry.adapters.keys.sorted() {
             let hasMap = configuration.policy.products[ProviderID(name)] != nil
             Log.info(
-                "provider is on", ("provider", .string(name)),
-                ("products", .string(hasMap ? "mapped" : "every product grants \(configuration.policy.defaultEntitlement)")))
+                "provider is on",
+                ("provider", .string(name)),
+                (
+                    "products",
+                    .string(hasMap ? "mapped" : "every product grants \(configuration.policy.defaultEntitlement)")
+                )
+            )
         }
         if configuration.policy.sandboxUsers.contains("*") {
             Log.warning("sandbox purchases of everyone count in production", ("setting", .string("sandbox_users")))

@@ -11,7 +11,10 @@ extension GatewayHandler {
     private static let nameBytesMax = 255
 
     func grant(
-        _ user: UnsafeRawBufferPointer, _ request: Request, _ response: inout Response, _ ticket: ReplyTicket
+        _ user: UnsafeRawBufferPointer,
+        _ request: Request,
+        _ response: inout Response,
+        _ ticket: ReplyTicket
     ) -> Disposition {
         guard let key = authorize(request, .admin, &response) else { return .done }
         guard let user = unsafe checkedUser(user, &response) else { return .done }
@@ -39,27 +42,43 @@ extension GatewayHandler {
             return refuse("grant_id: expected an id of 1 to 255 bytes without control characters", &response)
         }
         let grant = GrantRequest(
-            user: user, grantID: grantID, until: until, reason: reason, entitlement: entitlement,
-            by: Actor(keyID: key.id, at: now))
+            user: user,
+            grantID: grantID,
+            until: until,
+            reason: reason,
+            entitlement: entitlement,
+            by: Actor(keyID: key.id, at: now)
+        )
         return submit(.grant(grant), .grant(grant), ticket, &response)
     }
 
     func endGrant(
-        _ user: UnsafeRawBufferPointer, _ grantID: UnsafeRawBufferPointer, _ request: Request,
-        _ response: inout Response, _ ticket: ReplyTicket
+        _ user: UnsafeRawBufferPointer,
+        _ grantID: UnsafeRawBufferPointer,
+        _ request: Request,
+        _ response: inout Response,
+        _ ticket: ReplyTicket
     ) -> Disposition {
         guard let key = authorize(request, .admin, &response) else { return .done }
         guard let user = unsafe checkedUser(user, &response) else { return .done }
-        guard let grantID = unsafe RequestTarget.text(grantID) else { return refuse("grant_id: expected UTF-8", &response) }
+        guard let grantID = unsafe RequestTarget.text(grantID) else {
+            return refuse("grant_id: expected UTF-8", &response)
+        }
         let actor = Actor(keyID: key.id, at: now)
         return submit(
-            .endGrant(user: user, grantID: grantID, by: actor), .grantEnded(grantID: grantID), ticket, &response)
+            .endGrant(user: user, grantID: grantID, by: actor),
+            .grantEnded(grantID: grantID),
+            ticket,
+            &response
+        )
     }
 
     func finishGrant(_ grant: GrantRequest, _ committed: Committed<StoreResult>, _ response: inout Response) {
         guard case .granted(let isNew) = committed.value else {
             write(
-                Problem(409, "grant_conflict", "Conflict", "this grant_id is known with another content"), &response)
+                Problem(409, "grant_conflict", "Conflict", "this grant_id is known with another content"),
+                &response
+            )
             return
         }
         json.reset()
@@ -107,7 +126,10 @@ extension GatewayHandler {
             return nil
         }
         if let unknown = members.keys.filter({ !known.contains($0) }).sorted().first {
-            write(.badRequest("\(unknown): no such field; known are \(known.sorted().joined(separator: ", "))"), &response)
+            write(
+                .badRequest("\(unknown): no such field; known are \(known.sorted().joined(separator: ", "))"),
+                &response
+            )
             return nil
         }
         return members

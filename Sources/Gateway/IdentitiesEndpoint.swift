@@ -8,7 +8,10 @@ extension GatewayHandler {
     private static let externalIDBytesMax = 1024
 
     func addIdentity(
-        _ user: UnsafeRawBufferPointer, _ request: Request, _ response: inout Response, _ ticket: ReplyTicket
+        _ user: UnsafeRawBufferPointer,
+        _ request: Request,
+        _ response: inout Response,
+        _ ticket: ReplyTicket
     ) -> Disposition {
         guard let key = authorize(request, .admin, &response) else { return .done }
         guard let user = unsafe checkedUser(user, &response) else { return .done }
@@ -20,9 +23,15 @@ extension GatewayHandler {
             externalID.utf8.count <= Self.externalIDBytesMax
         else { return refuse("external_id: expected an id of the provider", &response) }
         var identity = IdentityRequest(
-            user: user, provider: ProviderID(provider), externalID: externalID, by: Actor(keyID: key.id, at: now))
+            user: user,
+            provider: ProviderID(provider),
+            externalID: externalID,
+            by: Actor(keyID: key.id, at: now)
+        )
         // A RevenueCat id that is no anonymous one is a user id of the same person.
-        if provider == "revenuecat", !externalID.hasPrefix("$RCAnonymousID:"), let other = UserID(externalID), other != user {
+        if provider == "revenuecat", !externalID.hasPrefix("$RCAnonymousID:"), let other = UserID(externalID),
+            other != user
+        {
             identity.samePerson = [other]
         }
         return submit(.addIdentity(identity), .identity(identity), ticket, &response)

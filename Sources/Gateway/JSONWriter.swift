@@ -29,7 +29,8 @@ struct JSONWriter {
 
     /// A comma, unless this is the first element of its list or object.
     mutating func separate() {
-        guard let last = bytes.last, last != UInt8(ascii: "{"), last != UInt8(ascii: "["), last != UInt8(ascii: ":") else {
+        guard let last = bytes.last, last != UInt8(ascii: "{"), last != UInt8(ascii: "["), last != UInt8(ascii: ":")
+        else {
             return
         }
         raw(",")

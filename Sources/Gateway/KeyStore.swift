@@ -22,7 +22,8 @@ enum KeyStore {
         do throws(StorageError) {
             for record in try KeyRecords.active(in: database) {
                 keys.append(
-                    KeyRing.Key(id: record.id, scope: record.isAdmin ? .admin : .read, digest: record.digest))
+                    KeyRing.Key(id: record.id, scope: record.isAdmin ? .admin : .read, digest: record.digest)
+                )
             }
             if keys.isEmpty { keys = try mint(database) }
         } catch {
@@ -42,17 +43,24 @@ enum KeyStore {
             let digest = Digest.sha256(Array(key.utf8))
             try KeyRecords.insert(
                 KeyRecord(id: id, digest: digest, isAdmin: scope == .admin, label: "first start"),
-                at: UnixMillis(wallClockMillis()), in: database)
+                at: UnixMillis(wallClockMillis()),
+                in: database
+            )
             keys.append(KeyRing.Key(id: id, scope: scope, digest: digest))
             lines += "\(name)=\(key)\n"
         }
         if isatty(STDOUT_FILENO) == 1 {
             print("No keys are set, so two were made. They are shown once; only their digests are kept.\n\(lines)")
         } else {
-            let folder = database.contains("/") ? String(database[..<(database.lastIndex(of: "/") ?? database.startIndex)]) : "."
+            let folder =
+                database.contains("/") ? String(database[..<(database.lastIndex(of: "/") ?? database.startIndex)]) : "."
             let path = folder + "/gateway.keys"
-            guard FileManager.default.createFile(
-                atPath: path, contents: Data(lines.utf8), attributes: [.posixPermissions: 0o600])
+            guard
+                FileManager.default.createFile(
+                    atPath: path,
+                    contents: Data(lines.utf8),
+                    attributes: [.posixPermissions: 0o600]
+                )
             else { throw .unavailable("\(path) cannot be written") }
             Log.warning("no keys are set, two were made", ("file", .string(path)))
         }

@@ -51,15 +51,23 @@ public enum Maintenance {
 
     /// Works everything out from the stored facts; with `checkOnly` nothing is written.
     public static func rebuild(
-        _ configuration: GatewayConfiguration, checkOnly: Bool
+        _ configuration: GatewayConfiguration,
+        checkOnly: Bool
     ) throws(ConfigurationError) -> Report {
         do throws(StorageError) {
             let report = try SQLiteStore.rebuild(
-                path: configuration.database, policy: configuration.policy, now: UnixMillis(wallClockMillis()),
-                checkOnly: checkOnly)
+                path: configuration.database,
+                policy: configuration.policy,
+                now: UnixMillis(wallClockMillis()),
+                checkOnly: checkOnly
+            )
             return Report(
-                purchases: report.purchases, rows: report.rows, changed: report.changed, differences: report.differences,
-                isCheck: checkOnly)
+                purchases: report.purchases,
+                rows: report.rows,
+                changed: report.changed,
+                differences: report.differences,
+                isCheck: checkOnly
+            )
         } catch {
             throw ConfigurationError(configuration.database, error.description)
         }

@@ -35,8 +35,11 @@ struct Problem {
 
     static var invalidUserID: Problem {
         Problem(
-            400, "invalid_user_id", "Bad Request",
-            "user_id: 1 to 255 bytes of UTF-8 without control characters, and no word that stands for nobody")
+            400,
+            "invalid_user_id",
+            "Bad Request",
+            "user_id: 1 to 255 bytes of UTF-8 without control characters, and no word that stands for nobody"
+        )
     }
 
     /// Nothing was recorded: the same request may be sent again.

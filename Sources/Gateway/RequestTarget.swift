@@ -71,7 +71,8 @@ extension UserID {
     /// use: printable ASCII, a UUID or not.
     static func normalize(_ bytes: inout [UInt8]) -> Bool {
         let longestBlocked = 15
-        let isPlain = bytes.count > longestBlocked && bytes.count <= UserID.bytesMax
+        let isPlain =
+            bytes.count > longestBlocked && bytes.count <= UserID.bytesMax
             && bytes.allSatisfy { $0 > 0x20 && $0 < 0x7f }
         if isPlain {
             guard bytes.count == 36, isUUID(bytes) else { return true }
@@ -81,7 +82,9 @@ extension UserID {
             return true
         }
         guard let text = String(validating: bytes, as: UTF8.self), let user = UserID(text) else { return false }
-        if user.value.utf8.count != bytes.count || !user.value.utf8.elementsEqual(bytes) { bytes = Array(user.value.utf8) }
+        if user.value.utf8.count != bytes.count || !user.value.utf8.elementsEqual(bytes) {
+            bytes = Array(user.value.utf8)
+        }
         return true
     }
 }

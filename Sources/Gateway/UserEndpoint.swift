@@ -29,7 +29,10 @@ extension GatewayHandler {
     }
 
     func erase(
-        _ user: UnsafeRawBufferPointer, _ request: Request, _ response: inout Response, _ ticket: ReplyTicket
+        _ user: UnsafeRawBufferPointer,
+        _ request: Request,
+        _ response: inout Response,
+        _ ticket: ReplyTicket
     ) -> Disposition {
         guard let key = authorize(request, .admin, &response) else { return .done }
         guard let user = unsafe checkedUser(user, &response) else { return .done }
@@ -91,7 +94,9 @@ extension GatewayHandler {
     /// Live purchases that will renew, when there are two or more: the person pays twice.
     private func overlapping(_ purchases: [PurchaseView]) -> [String] {
         let live = purchases.filter { purchase in
-            guard purchase.environment == .production, let outcome = purchase.outcome, outcome.willRenew else { return false }
+            guard purchase.environment == .production, let outcome = purchase.outcome, outcome.willRenew else {
+                return false
+            }
             return entitlements(of: purchase).contains { $0.isEntitled(at: question.moment) }
         }
         return live.count < 2 ? [] : live.map(\.purchaseID)

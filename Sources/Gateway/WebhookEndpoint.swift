@@ -7,7 +7,10 @@ internal import Storage
 /// the writer, and answer 200 when they are on the disk.
 extension GatewayHandler {
     func webhooks(
-        _ name: UnsafeRawBufferPointer, _ request: Request, _ response: inout Response, _ ticket: ReplyTicket
+        _ name: UnsafeRawBufferPointer,
+        _ request: Request,
+        _ response: inout Response,
+        _ ticket: ReplyTicket
     ) -> Disposition {
         guard let provider = unsafe RequestTarget.text(name), let adapter = context.registry.adapters[provider] else {
             write(unsafe missing(RequestTarget.text(name) ?? ""), &response)
@@ -36,8 +39,11 @@ extension GatewayHandler {
     }
 
     private func take(
-        _ verified: VerifiedDelivery, _ adapter: any ProviderAdapter, _ receivedAt: UnixMillis,
-        _ response: inout Response, _ ticket: ReplyTicket
+        _ verified: VerifiedDelivery,
+        _ adapter: any ProviderAdapter,
+        _ receivedAt: UnixMillis,
+        _ response: inout Response,
+        _ ticket: ReplyTicket
     ) -> Disposition {
         let event = adapter.normalize(verified)
         if event.verdict == .counted {
@@ -45,8 +51,11 @@ extension GatewayHandler {
             return .done
         }
         let incoming = IncomingEvent(
-            provider: adapter.provider, event: event, receivedAt: receivedAt,
-            redactedPayload: { adapter.redact(verified) })
+            provider: adapter.provider,
+            event: event,
+            receivedAt: receivedAt,
+            redactedPayload: { adapter.redact(verified) }
+        )
         return submit(.ingest(incoming), .webhook(eventID: event.eventID), ticket, &response)
     }
 

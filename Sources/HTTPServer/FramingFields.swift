@@ -90,7 +90,7 @@ struct FramingFields {
             var nameEnd = element.lowerBound
             while nameEnd < element.upperBound && ByteSet.token.contains(bytes[nameEnd]) { nameEnd &+= 1 }
             let isPlain = nameEnd == element.upperBound
-            let hasParameters = !isPlain && (bytes[nameEnd] == 0x3B || HeadParser.isBlank(bytes[nameEnd]))
+            let hasParameters = !isPlain && bytes[nameEnd] == 0x3B
             if nameEnd == element.lowerBound || !(isPlain || hasParameters) {
                 hasMalformedCoding = true
             } else if isPlain && ASCII.equals(bytes, element, "chunked") {

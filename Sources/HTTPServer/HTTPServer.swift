@@ -13,7 +13,8 @@ public final class HTTPServer<Handler: RequestHandler>: Sendable {
 
     private let controls: [Mailbox<LoopCommand>]
     private let counter: ConnectionCounter
-    private let threads: Mutex<[WorkerThread]>
+    private let threads: [WorkerThread]
+    private let isStopped = Atomic(false)
 
     private init(
         addresses: [ListenAddress],
@@ -26,7 +27,7 @@ public final class HTTPServer<Handler: RequestHandler>: Sendable {
         self.mailboxes = mailboxes
         self.controls = controls
         self.counter = counter
-        self.threads = Mutex(threads)
+        self.threads = threads
     }
 
     deinit {
@@ -67,6 +68,7 @@ public final class HTTPServer<Handler: RequestHandler>: Sendable {
         for loop in 0..<loops {
             let setup = LoopSetup(
                 index: loop,
+                loops: loops,
                 listeners: listeners.sockets[loop],
                 limits: limits,
                 counter: counter,
@@ -102,10 +104,7 @@ public final class HTTPServer<Handler: RequestHandler>: Sendable {
     ///
     /// Not to be called by a handler: a loop cannot wait for itself.
     public func stop() {
-        let threads = self.threads.withLock { threads in
-            defer { threads = [] }
-            return threads
-        }
+        if isStopped.exchange(true, ordering: .relaxed) { return }
         for control in controls { control.post(.stop) }
         for thread in threads { thread.join() }
         for mailbox in mailboxes { mailbox.close() }
@@ -130,6 +129,7 @@ public final class HTTPServer<Handler: RequestHandler>: Sendable {
     /// All a loop's thread gets from the starting thread.
     private struct LoopSetup: Sendable {
         let index: Int
+        let loops: Int
         let listeners: [Int32]
         let limits: ServerLimits
         let counter: ConnectionCounter
@@ -144,7 +144,8 @@ public final class HTTPServer<Handler: RequestHandler>: Sendable {
                     limits: limits,
                     counter: counter,
                     control: control,
-                    mailboxDescriptor: mailbox.descriptor
+                    mailboxDescriptor: mailbox.descriptor,
+                    grownBytesMax: limits.bufferedBytesMax / loops
                 )
                 let handler = try makeHandler(index, mailbox)
                 reports.post(.ready)

@@ -100,8 +100,14 @@ struct HeadParser {
         into head: inout RequestHead
     ) throws(Rejection) {
         if target.count > limits.targetBytesMax { throw .targetTooLong }
+        let start: Int
+        switch bytes[target.lowerBound] {
+        case 0x2F: start = target.lowerBound
+        case 0x2A where target.count == 1 && head.method == .options: start = target.lowerBound
+        default: start = try absoluteFormAuthority(bytes, target).upperBound
+        }
         var question = target.upperBound
-        var position = target.lowerBound
+        var position = start
         while position < target.upperBound {
             let byte = bytes[position]
             guard ByteSet.target.contains(byte) else {
@@ -115,17 +121,8 @@ struct HeadParser {
             if byte == 0x3F && question == target.upperBound { question = position }
             position &+= 1
         }
+        head.path = start..<question
         head.query = min(question &+ 1, target.upperBound)..<target.upperBound
-
-        if bytes[target.lowerBound] == 0x2F {
-            head.path = target.lowerBound..<question
-        } else if target.count == 1 && bytes[target.lowerBound] == 0x2A {
-            guard head.method == .options else { throw .malformedTarget }
-            head.path = target
-        } else {
-            let authority = try absoluteFormAuthority(bytes, target.lowerBound..<question)
-            head.path = authority.upperBound..<question
-        }
     }
 
     private static func absoluteFormAuthority(
@@ -141,7 +138,7 @@ struct HeadParser {
             throw .malformedTarget
         }
         var end = start
-        while end < target.upperBound && bytes[end] != 0x2F {
+        while end < target.upperBound && bytes[end] != 0x2F && bytes[end] != 0x3F {
             guard ByteSet.host.contains(bytes[end]) else { throw .malformedTarget }
             end &+= 1
         }

@@ -5,7 +5,7 @@ internal import Platform
 /// The listening sockets of a server: for each address one socket a loop, all on the same port.
 struct Listeners {
     /// As large as the kernel permits by default (net.core.somaxconn); a burst of clients waits there, not in a retry.
-    private static let backlog: Int32 = 4_096
+    static let backlog: Int32 = 4_096
 
     /// What is really bound; port 0 is resolved.
     private(set) var addresses: [ListenAddress] = []

@@ -8,7 +8,7 @@ enum Rejection: UInt8, Error, CaseIterable {
     case unsupportedVersion, unknownExpectation
     case targetTooLong, headTooLarge, tooManyFields, bodyTooLarge
     case headTimeout, bodyTimeout
-    case handlerFailed, tooManyConnections
+    case handlerFailed, tooManyConnections, tooMuchBuffered
 
     /// The status code (RFC 9110 §15).
     var status: Int {
@@ -24,7 +24,7 @@ enum Rejection: UInt8, Error, CaseIterable {
         case .headTooLarge, .tooManyFields: 431
         case .handlerFailed: 500
         case .unknownCoding: 501
-        case .tooManyConnections: 503
+        case .tooManyConnections, .tooMuchBuffered: 503
         case .unsupportedVersion: 505
         }
     }
@@ -73,6 +73,7 @@ enum Rejection: UInt8, Error, CaseIterable {
         case .headTimeout: "The head of the request did not come in time."
         case .bodyTimeout: "The content of the request did not come in time."
         case .tooManyConnections: "There are too many connections; try again soon."
+        case .tooMuchBuffered: "Too much is being sent here at once; try again soon."
         case .handlerFailed: "The request could not be answered."
         }
     }

@@ -48,10 +48,7 @@ public struct Response: ~Copyable {
     /// Adds a field. CR, LF and NUL of the value are left out, so that a value never becomes another field.
     public mutating func header(_ name: StaticString, bytes: UnsafeRawBufferPointer) {
         startField(name)
-        for index in 0..<bytes.count {
-            let byte = unsafe bytes[index]
-            if byte != 0x0D && byte != 0x0A && byte != 0x00 { output.append(byte) }
-        }
+        unsafe appendWithoutControls(bytes)
         output.append("\r\n")
     }
 
@@ -99,6 +96,18 @@ public struct Response: ~Copyable {
     mutating func rewind() {
         output.truncate(to: mark)
         stage = .blank
+    }
+
+    private func appendWithoutControls(_ bytes: UnsafeRawBufferPointer) {
+        var start = 0
+        for index in 0..<bytes.count {
+            let byte = unsafe bytes[index]
+            if byte == 0x0D || byte == 0x0A || byte == 0x00 {
+                unsafe output.append(UnsafeRawBufferPointer(rebasing: bytes[start..<index]))
+                start = index + 1
+            }
+        }
+        unsafe output.append(UnsafeRawBufferPointer(rebasing: bytes[start...]))
     }
 
     private func startField(_ name: StaticString) {

@@ -18,6 +18,11 @@ public struct ServerLimits: Sendable, Equatable {
     ///
     /// A client that sends eight times the permitted content is not one that reads answers.
     public var lingerBytesMax: Int
+    /// Memory for requests larger than 8 KiB that are still coming in, of the whole server, in bytes; past it 503.
+    ///
+    /// Without it, connections that each send most of the largest content would take their number times that. 256 MiB let
+    /// 128 clients send the largest content at once (a buffer doubles as it grows).
+    public var bufferedBytesMax: Int
 
     /// Seconds from a request's first byte to the end of its head; past it 408. Also how long a new connection may be silent.
     public var headSeconds: Double
@@ -46,6 +51,7 @@ public struct ServerLimits: Sendable, Equatable {
         bodyBytesMax: Int = 1 << 20,
         outputBytesMax: Int = 64 << 10,
         lingerBytesMax: Int = 8 << 20,
+        bufferedBytesMax: Int = 256 << 20,
         headSeconds: Double = 10,
         bodySeconds: Double = 30,
         idleSeconds: Double = 75,
@@ -61,6 +67,7 @@ public struct ServerLimits: Sendable, Equatable {
         self.bodyBytesMax = bodyBytesMax
         self.outputBytesMax = outputBytesMax
         self.lingerBytesMax = lingerBytesMax
+        self.bufferedBytesMax = bufferedBytesMax
         self.headSeconds = headSeconds
         self.bodySeconds = bodySeconds
         self.idleSeconds = idleSeconds

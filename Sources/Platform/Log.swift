@@ -4,7 +4,7 @@
 /// one thread of its own: a reader that does not read never blocks a caller. When 4,096 lines wait, further lines are
 /// dropped, and their number is logged as soon as lines get through again.
 public enum Log {
-    private static let sink = LogSink.started(descriptor: 2)
+    private static let sink = LogSink(descriptor: 2)
 
     /// Logs that something expected happened.
     public static func info(_ message: StaticString, _ fields: (StaticString, LogValue)...) {

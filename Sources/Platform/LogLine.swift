@@ -64,26 +64,27 @@ struct LogLine {
         append(text)
     }
 
+    /// A string of JSON (RFC 8259 §7). A long text is cut between two characters of UTF-8.
     private mutating func appendQuoted(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
         var count = 0
-        for scalar in text.unicodeScalars {
-            count += UTF8.width(scalar)
-            if count > Self.stringBytesMax {
+        for byte in text.utf8 {
+            let isContinuation = byte & 0xC0 == 0x80
+            if count >= Self.stringBytesMax && !isContinuation {
                 append("…")
                 break
             }
-            switch scalar {
-            case "\"": append("\\\"")
-            case "\\": append("\\\\")
-            case "\n": append("\\n")
-            case "\r": append("\\r")
-            case "\t": append("\\t")
-            case "\0"..<" ", "\u{7f}":
-                let digits = String(scalar.value, radix: 16)
-                append(digits.utf8.count == 1 ? "\\u000" : "\\u00")
-                append(digits)
-            default: bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+            count += 1
+            switch byte {
+            case UInt8(ascii: "\""): append("\\\"")
+            case UInt8(ascii: "\\"): append("\\\\")
+            case UInt8(ascii: "\n"): append("\\n")
+            case UInt8(ascii: "\r"): append("\\r")
+            case UInt8(ascii: "\t"): append("\\t")
+            case 0..<0x20, 0x7F:
+                append(byte < 0x10 ? "\\u000" : "\\u00")
+                append(String(byte, radix: 16))
+            default: bytes.append(byte)
             }
         }
         bytes.append(UInt8(ascii: "\""))

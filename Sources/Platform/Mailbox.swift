@@ -39,7 +39,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
     @discardableResult
     public func post(_ message: consuming sending Message) -> Bool {
         let message = message
-        let (isTaken, wasEmpty) = state.withLock { state in
+        let (isTaken, wasEmpty) = withState { state in
             if state.isClosed || state.messages.count >= capacity { return (false, false) }
             state.messages.append(message)
             return (true, state.messages.count == 1)
@@ -56,7 +56,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
     public func drain(into messages: inout ContiguousArray<Message>) {
         messages.removeAll(keepingCapacity: true)
         _ = csystem_eventfd_reset(descriptor)
-        state.withLock { state in
+        withState { state in
             swap(&state.messages, &messages)
         }
     }
@@ -67,7 +67,7 @@ public final class Mailbox<Message: Sendable>: Sendable {
     public func wait(milliseconds: Int?) -> Bool {
         let deadline = milliseconds.map { MonotonicNanos.now().adding(milliseconds: $0) }
         while true {
-            let (isEmpty, isClosed) = state.withLock { ($0.messages.isEmpty, $0.isClosed) }
+            let (isEmpty, isClosed) = withState { ($0.messages.isEmpty, $0.isClosed) }
             if !isEmpty { return true }
             if isClosed { return false }
             var remaining: Int32 = -1
@@ -85,18 +85,26 @@ public final class Mailbox<Message: Sendable>: Sendable {
 
     /// Messages that wait now.
     public var count: Int {
-        state.withLock { $0.messages.count }
+        withState { $0.messages.count }
     }
 
     /// Whether `close` was called.
     public var isClosed: Bool {
-        state.withLock { $0.isClosed }
+        withState { $0.isClosed }
     }
 
     /// Refuses every later message and wakes the reader. What already waits can still be drained.
     public func close() {
-        state.withLock { $0.isClosed = true }
+        withState { $0.isClosed = true }
         raise()
+    }
+
+    private func withState<Result>(_ body: (inout State) -> Result) -> Result {
+        state.withLock { state in
+            unsafe csystem_lock_taken(Unmanaged.passUnretained(self).toOpaque())
+            defer { unsafe csystem_lock_given_up(Unmanaged.passUnretained(self).toOpaque()) }
+            return body(&state)
+        }
     }
 
     private func raise() {

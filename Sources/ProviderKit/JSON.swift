@@ -29,7 +29,8 @@ public enum JSON: Hashable, Sendable {
             case UInt8(ascii: "c"), UInt8(ascii: "B"): self = .bool(number.boolValue)
             case UInt8(ascii: "d"), UInt8(ascii: "f"): self = .number(number.doubleValue)
             case UInt8(ascii: "Q"):
-                self = number.uint64Value > UInt64(Int64.max)
+                self =
+                    number.uint64Value > UInt64(Int64.max)
                     ? .number(number.doubleValue) : .integer(Int64(number.uint64Value))
             default: self = .integer(number.int64Value)
             }

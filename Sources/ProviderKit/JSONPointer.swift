@@ -7,6 +7,9 @@ public struct JSONPointer: Hashable, Sendable {
     private let tokens: [String]
     private let hasWildcard: Bool
 
+    /// The steps of the way, for changing a document.
+    var path: ArraySlice<String> { tokens[...] }
+
     /// Nil when the text neither is empty nor begins with `/` or `./`.
     public init?(_ text: String) {
         self.text = text
@@ -14,7 +17,8 @@ public struct JSONPointer: Hashable, Sendable {
         isRelative = rest.hasPrefix("./") || rest == "."
         if isRelative { rest = rest.dropFirst() }
         guard rest.isEmpty || rest.first == "/" else { return nil }
-        tokens = rest.isEmpty
+        tokens =
+            rest.isEmpty
             ? []
             : rest.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map { token in
                 token.contains("~") ? Self.unescape(token) : String(token)

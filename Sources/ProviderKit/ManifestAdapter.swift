@@ -43,7 +43,12 @@ public struct ManifestAdapter: ProviderAdapter {
 
     public func normalize(_ delivery: VerifiedDelivery) -> NormalizedEvent {
         var event = NormalizedEvent(
-            eventID: "sha256:" + Digest.sha256Hex(delivery.body), type: "", occurredAt: nil, environment: nil, effects: [])
+            eventID: "sha256:" + Digest.sha256Hex(delivery.body),
+            type: "",
+            occurredAt: nil,
+            environment: nil,
+            effects: []
+        )
         guard let document = JSON(delivery.body) else {
             event.verdict = .quarantined("the body is no JSON")
             return event
@@ -59,7 +64,9 @@ public struct ManifestAdapter: ProviderAdapter {
     }
 
     private func normalize(
-        _ reading: ManifestReading, _ delivery: VerifiedDelivery, into event: inout NormalizedEvent
+        _ reading: ManifestReading,
+        _ delivery: VerifiedDelivery,
+        into event: inout NormalizedEvent
     ) throws(ManifestReading.Failure) {
         switch manifest.event.id {
         case .value(let value): event.eventID = try reading.required(value)
@@ -84,7 +91,11 @@ public struct ManifestAdapter: ProviderAdapter {
         }
         event.occurredAt = time
         let engine = RuleEngine(
-            manifest: manifest, reading: reading, time: time, environment: event.environment ?? .production)
+            manifest: manifest,
+            reading: reading,
+            time: time,
+            environment: event.environment ?? .production
+        )
         for rule in rules {
             if let condition = rule.condition, !reading.holds(condition) { continue }
             event.effects += try engine.effects(of: rule)
@@ -182,9 +193,14 @@ private struct RuleEngine {
         }
         var state = PurchaseState(
             periodStart: shape.isOneTime ? nil : try reading.time(shape.periodStart),
-            version: try reading.time(shape.version) ?? time, condition: try condition(word, shape), items: items,
-            isOneTime: shape.isOneTime, limit: try reading.time(shape.limit), store: manifest.provider.name,
-            managementURL: try shape.managementURL.flatMap { value throws(Failure) in try reading.text(value) })
+            version: try reading.time(shape.version) ?? time,
+            condition: try condition(word, shape),
+            items: items,
+            isOneTime: shape.isOneTime,
+            limit: try reading.time(shape.limit),
+            store: manifest.provider.name,
+            managementURL: try shape.managementURL.flatMap { value throws(Failure) in try reading.text(value) }
+        )
         if shape.isOneTime { state.purchasedAt = try reading.time(shape.purchasedAt) ?? time }
         if let first = shape.isFirstPeriod { state.isFirstPeriod = reading.holds(first) }
         state.willRenew = shape.renews.map { reading.holds($0) }
@@ -203,11 +219,15 @@ private struct RuleEngine {
     }
 
     private func condition(
-        _ word: Manifest.StatusWord, _ shape: Manifest.StateShape
+        _ word: Manifest.StatusWord,
+        _ shape: Manifest.StateShape
     ) throws(Failure) -> PurchaseState.Condition {
         func failure() throws(Failure) -> PurchaseState.Failure {
             PurchaseState.Failure(
-                since: try reading.time(shape.failingSince), grace: .configured, periodIsUnpaid: shape.periodIsUnpaid)
+                since: try reading.time(shape.failingSince),
+                grace: .configured,
+                periodIsUnpaid: shape.periodIsUnpaid
+            )
         }
         switch word {
         case .incomplete: return .incomplete
@@ -231,7 +251,10 @@ private struct RuleEngine {
                     inner.element = element
                     found.append(
                         PurchaseState.Item(
-                            products: try inner.texts(items.products), end: try inner.time(items.end) ?? periodEnd))
+                            products: try inner.texts(items.products),
+                            end: try inner.time(items.end) ?? periodEnd
+                        )
+                    )
                 }
             }
         }
@@ -243,13 +266,18 @@ private struct RuleEngine {
 
     private func payment(_ shape: Manifest.PaymentShape) throws(Failure) -> Payment {
         Payment(
-            ids: try reading.texts(shape.ids), paidAt: shape.isNameOnly ? nil : try reading.time(shape.paidAt) ?? time,
-            periodStart: try reading.time(shape.periodStart), periodEnd: try reading.time(shape.periodEnd),
-            amount: try reading.amount(shape.amount), products: try reading.texts(shape.products))
+            ids: try reading.texts(shape.ids),
+            paidAt: shape.isNameOnly ? nil : try reading.time(shape.paidAt) ?? time,
+            periodStart: try reading.time(shape.periodStart),
+            periodEnd: try reading.time(shape.periodEnd),
+            amount: try reading.amount(shape.amount),
+            products: try reading.texts(shape.products)
+        )
     }
 
     private func adjustment(
-        _ kind: Adjustment.Kind, _ shape: Manifest.AdjustmentShape
+        _ kind: Adjustment.Kind,
+        _ shape: Manifest.AdjustmentShape
     ) throws(Failure) -> Adjustment? {
         var standing = Adjustment.Standing.effective
         if let place = shape.standing {
@@ -260,17 +288,28 @@ private struct RuleEngine {
         switch shape.size {
         case .full: size = .full
         case .part(let value):
-            guard let amount = try reading.amount(value) else { throw Failure(reason: "the refunded amount is missing") }
+            guard let amount = try reading.amount(value) else {
+                throw Failure(reason: "the refunded amount is missing")
+            }
             size = .part(amount)
         case .soFar(let value):
-            guard let amount = try reading.amount(value) else { throw Failure(reason: "the refunded amount is missing") }
+            guard let amount = try reading.amount(value) else {
+                throw Failure(reason: "the refunded amount is missing")
+            }
             size = .soFar(amount)
         }
         if let isFull = shape.isFull, reading.holds(isFull) { size = .full }
         return Adjustment(
-            id: try reading.required(shape.id), kind: kind, standing: standing, size: size, version: time,
-            at: try reading.time(shape.at) ?? time, payments: try reading.texts(shape.payments),
-            periodStart: try reading.time(shape.periodStart), periodEnd: try reading.time(shape.periodEnd),
-            total: try reading.amount(shape.total))
+            id: try reading.required(shape.id),
+            kind: kind,
+            standing: standing,
+            size: size,
+            version: time,
+            at: try reading.time(shape.at) ?? time,
+            payments: try reading.texts(shape.payments),
+            periodStart: try reading.time(shape.periodStart),
+            periodEnd: try reading.time(shape.periodEnd),
+            total: try reading.amount(shape.total)
+        )
     }
 }

@@ -35,8 +35,15 @@ extension ManifestReader {
         for (index, element) in list.enumerated() { rules.append(try rule(element, "/rules/\(index)")) }
         try done(node)
         return Manifest(
-            provider: ProviderID(name), title: title, secretVariable: secret, signature: signature, event: event,
-            user: user ?? Manifest.UserPlace(metadata: [], references: []), customers: customers, rules: rules)
+            provider: ProviderID(name),
+            title: title,
+            secretVariable: secret,
+            signature: signature,
+            event: event,
+            user: user ?? Manifest.UserPlace(metadata: [], references: []),
+            customers: customers,
+            rules: rules
+        )
     }
 
     private func signature(_ json: JSON, _ place: String) throws(ManifestError) -> SignatureScheme {
@@ -45,7 +52,12 @@ extension ManifestReader {
         let encoding = try requiredText(&node, "encoding", "hex or base64")
         guard encoding == "hex" || encoding == "base64" else { throw fail(node.place("encoding"), "hex or base64") }
         var scheme = SignatureScheme(
-            header: header, layout: .whole, encoding: encoding == "hex" ? .hex : .base64, signed: [], keys: [])
+            header: header,
+            layout: .whole,
+            encoding: encoding == "hex" ? .hex : .base64,
+            signed: [],
+            keys: []
+        )
         if let layout = node.take("layout") { scheme.layout = try self.layout(layout, node.place("layout")) }
         let template = try requiredText(&node, "signed", "for example {timestamp}.{body}")
         scheme.signed = try parts(template, node.place("signed"))
@@ -86,13 +98,16 @@ extension ManifestReader {
             let layout = SignatureScheme.Layout.pairs(
                 separator: try separator(pairs, "pairs"),
                 timestamp: try requiredText(&node, "timestamp", "the name of the time"),
-                signature: try requiredText(&node, "signature", "the name of the signatures"))
+                signature: try requiredText(&node, "signature", "the name of the signatures")
+            )
             try done(node)
             return layout
         }
         let list = try requiredText(&node, "list", "pairs or list: the character between items")
         let layout = SignatureScheme.Layout.list(
-            separator: try separator(list, "list"), prefix: try text(&node, "prefix") ?? "")
+            separator: try separator(list, "list"),
+            prefix: try text(&node, "prefix") ?? ""
+        )
         try done(node)
         return layout
     }
@@ -133,9 +148,11 @@ extension ManifestReader {
         default: id = .value(try requiredValue(&node, "id", "a pointer, signed_header or body_digest"))
         }
         let shape = Manifest.EventShape(
-            id: id, type: try requiredValue(&node, "type", "where the event's type stands"),
+            id: id,
+            type: try requiredValue(&node, "type", "where the event's type stands"),
             time: try requiredValue(&node, "time", "where the event's time stands"),
-            production: try condition(&node, "production"))
+            production: try condition(&node, "production")
+        )
         try done(node)
         return shape
     }
@@ -144,7 +161,9 @@ extension ManifestReader {
         guard let json else { return nil }
         var node = try node(json, place)
         let user = Manifest.UserPlace(
-            metadata: try values(&node, "metadata") ?? [], references: try values(&node, "reference") ?? [])
+            metadata: try values(&node, "metadata") ?? [],
+            references: try values(&node, "reference") ?? []
+        )
         try done(node)
         return user
     }
@@ -184,8 +203,14 @@ extension ManifestReader {
             throw fail(place, "exactly one of state, payment, refund, dispute and link", "write a rule for each")
         }
         return Manifest.Rule(
-            types: Set(types), condition: condition, purchase: purchase, owner: owner == "checkout" ? .checkout : .own,
-            user: user, customers: customers, meaning: meaning)
+            types: Set(types),
+            condition: condition,
+            purchase: purchase,
+            owner: owner == "checkout" ? .checkout : .own,
+            user: user,
+            customers: customers,
+            meaning: meaning
+        )
     }
 
     private func purchase(_ json: JSON, _ place: String) throws(ManifestError) -> Manifest.PurchasePlace {
@@ -200,7 +225,9 @@ extension ManifestReader {
         for (index, element) in (node.take("also")?.array ?? []).enumerated() {
             let place = "\(node.place("also"))/\(index)"
             guard element.object?["id"] != nil else {
-                also.append(Manifest.PurchasePlace.Place(value: try self.value(element, place), rank: .reference, kind: kind))
+                also.append(
+                    Manifest.PurchasePlace.Place(value: try self.value(element, place), rank: .reference, kind: kind)
+                )
                 continue
             }
             var other = try self.node(element, place)
@@ -229,20 +256,31 @@ extension ManifestReader {
             var shape = try self.node(itemsJSON, node.place("items"))
             guard let each = shape.take("each") else { throw fail(shape.place("each"), "the list of items") }
             items = Manifest.ItemsShape(
-                each: try pointer(each, shape.place("each")), products: try values(&shape, "products") ?? [],
-                end: try value(&shape, "end"))
+                each: try pointer(each, shape.place("each")),
+                products: try values(&shape, "products") ?? [],
+                end: try value(&shape, "end")
+            )
             try done(shape)
         }
         guard let statusJSON = node.take("status") else { throw fail(node.place("status"), "a status") }
         let state = Manifest.StateShape(
-            status: try status(statusJSON, node.place("status")), isOneTime: try flag(&node, "one_time"),
-            periodStart: try value(&node, "period_start"), periodEnd: try value(&node, "period_end"), items: items,
-            products: try values(&node, "products") ?? [], version: try value(&node, "version"),
-            endsAt: try value(&node, "ends_at"), limit: try value(&node, "limit"),
-            renews: try condition(&node, "renews"), collectionPaused: try condition(&node, "collection_paused"),
-            isFirstPeriod: try condition(&node, "first_period"), failingSince: try value(&node, "failing_since"),
-            periodIsUnpaid: try flag(&node, "period_moves_unpaid"), purchasedAt: try value(&node, "purchased_at"),
-            managementURL: try value(&node, "management_url"))
+            status: try status(statusJSON, node.place("status")),
+            isOneTime: try flag(&node, "one_time"),
+            periodStart: try value(&node, "period_start"),
+            periodEnd: try value(&node, "period_end"),
+            items: items,
+            products: try values(&node, "products") ?? [],
+            version: try value(&node, "version"),
+            endsAt: try value(&node, "ends_at"),
+            limit: try value(&node, "limit"),
+            renews: try condition(&node, "renews"),
+            collectionPaused: try condition(&node, "collection_paused"),
+            isFirstPeriod: try condition(&node, "first_period"),
+            failingSince: try value(&node, "failing_since"),
+            periodIsUnpaid: try flag(&node, "period_moves_unpaid"),
+            purchasedAt: try value(&node, "purchased_at"),
+            managementURL: try value(&node, "management_url")
+        )
         try done(node)
         return state
     }
@@ -250,11 +288,16 @@ extension ManifestReader {
     private func status(_ json: JSON, _ place: String) throws(ManifestError) -> Manifest.StatusPlace {
         if let text = json.string {
             return Manifest.StatusPlace(
-                value: nil, map: [:], constant: try word(text, place, Manifest.StatusWord.self))
+                value: nil,
+                map: [:],
+                constant: try word(text, place, Manifest.StatusWord.self)
+            )
         }
         var node = try node(json, place)
         let value = try requiredValue(&node, "at", "where the status stands")
-        guard let members = node.take("map")?.object else { throw fail(node.place("map"), "the provider's words and ours") }
+        guard let members = node.take("map")?.object else {
+            throw fail(node.place("map"), "the provider's words and ours")
+        }
         var map: [String: Manifest.StatusWord] = [:]
         for (key, member) in members {
             map[key] = try word(member.string ?? "", "\(node.place("map"))/\(key)", Manifest.StatusWord.self)
@@ -266,10 +309,14 @@ extension ManifestReader {
     private func payment(_ json: JSON, _ place: String) throws(ManifestError) -> Manifest.PaymentShape {
         var node = try node(json, place)
         let payment = Manifest.PaymentShape(
-            ids: try values(&node, "ids") ?? [], paidAt: try value(&node, "paid_at"),
-            isNameOnly: try flag(&node, "names_only"), periodStart: try value(&node, "period_start"),
-            periodEnd: try value(&node, "period_end"), amount: try value(&node, "amount"),
-            products: try values(&node, "products") ?? [])
+            ids: try values(&node, "ids") ?? [],
+            paidAt: try value(&node, "paid_at"),
+            isNameOnly: try flag(&node, "names_only"),
+            periodStart: try value(&node, "period_start"),
+            periodEnd: try value(&node, "period_end"),
+            amount: try value(&node, "amount"),
+            products: try values(&node, "products") ?? []
+        )
         try done(node)
         return payment
     }
@@ -294,10 +341,17 @@ extension ManifestReader {
             try done(shape)
         }
         let adjustment = Manifest.AdjustmentShape(
-            id: try requiredValue(&node, "id", "the refund's or dispute's own id"), standing: standing,
-            standings: standings, size: size, isFull: try condition(&node, "full"), at: try value(&node, "at"),
-            payments: try values(&node, "payments") ?? [], periodStart: try value(&node, "period_start"),
-            periodEnd: try value(&node, "period_end"), total: try value(&node, "total"))
+            id: try requiredValue(&node, "id", "the refund's or dispute's own id"),
+            standing: standing,
+            standings: standings,
+            size: size,
+            isFull: try condition(&node, "full"),
+            at: try value(&node, "at"),
+            payments: try values(&node, "payments") ?? [],
+            periodStart: try value(&node, "period_start"),
+            periodEnd: try value(&node, "period_end"),
+            total: try value(&node, "total")
+        )
         try done(node)
         return adjustment
     }

@@ -36,7 +36,11 @@ struct ManifestReader {
     func done(_ node: Node) throws(ManifestError) {
         let unknown = node.members.keys.filter { !node.asked.contains($0) }.sorted()
         if let key = unknown.first {
-            throw fail(node.place(key), "a key this place knows", "known here: \(node.asked.sorted().joined(separator: ", "))")
+            throw fail(
+                node.place(key),
+                "a key this place knows",
+                "known here: \(node.asked.sorted().joined(separator: ", "))"
+            )
         }
     }
 
@@ -58,7 +62,9 @@ struct ManifestReader {
     }
 
     func word<Word: RawRepresentable & CaseIterable>(
-        _ text: String, _ pointer: String, _: Word.Type
+        _ text: String,
+        _ pointer: String,
+        _: Word.Type
     ) throws(ManifestError) -> Word where Word.RawValue == String {
         guard let word = Word(rawValue: text) else {
             throw fail(pointer, "one of " + Word.allCases.map(\.rawValue).joined(separator: ", "))
@@ -87,14 +93,28 @@ struct ManifestReader {
     func value(_ json: JSON, _ place: String) throws(ManifestError) -> ManifestValue {
         guard json.object != nil else {
             return ManifestValue(
-                places: try pointers(json, place), pick: .first, format: nil, each: nil, condition: nil, prefix: "")
+                places: try pointers(json, place),
+                pick: .first,
+                format: nil,
+                each: nil,
+                condition: nil,
+                prefix: ""
+            )
         }
         var node = try node(json, place)
         guard let at = node.take("at") else { throw fail(node.place("at"), "where the value stands") }
         var value = ManifestValue(
-            places: try pointers(at, node.place("at")), pick: .first, format: nil, each: nil, condition: nil, prefix: "")
+            places: try pointers(at, node.place("at")),
+            pick: .first,
+            format: nil,
+            each: nil,
+            condition: nil,
+            prefix: ""
+        )
         if let pick = try text(&node, "pick") {
-            guard let known = ManifestValue.Pick(rawValue: pick) else { throw fail(node.place("pick"), "first, max or min") }
+            guard let known = ManifestValue.Pick(rawValue: pick) else {
+                throw fail(node.place("pick"), "first, max or min")
+            }
             value.pick = known
         }
         if let format = try text(&node, "format") { value.format = try self.format(format, node.place("format")) }
@@ -148,7 +168,13 @@ struct ManifestReader {
         if let at = node.take("at") {
             // Kept for the keys that follow; a format may be needed to compare times.
             var value = ManifestValue(
-                places: try pointers(at, node.place("at")), pick: .first, format: nil, each: nil, condition: nil, prefix: "")
+                places: try pointers(at, node.place("at")),
+                pick: .first,
+                format: nil,
+                each: nil,
+                condition: nil,
+                prefix: ""
+            )
             if let format = try text(&node, "format") { value.format = try self.format(format, node.place("format")) }
             if let wanted = node.members["equals"] {
                 _ = node.take("equals")

@@ -48,4 +48,7 @@ public protocol ProviderAdapter: Sendable {
 
     /// Correctly signed headers for `body`, as the provider would send them; used to send sample events.
     func sign(_ body: [UInt8], now: UnixMillis) -> [(name: String, value: String)]
+
+    /// A sample event made out to somebody else: their user id, ids of their own, and the environment asked for.
+    func readdress(_ sample: JSON, to recipient: SampleRecipient) -> JSON
 }

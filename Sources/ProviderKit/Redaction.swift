@@ -10,7 +10,8 @@ public struct Redaction: Sendable {
     /// Names of fields that hold personal data, compared without case and without `_`, `-` and `$`.
     private static let names: Set<String> = [
         "address", "addresses", "addressline1", "addressline2", "billing", "billingaddress", "billingdetails",
-        "billingname", "birthdate", "birthday", "card", "cardbrand", "cardlastfour", "city", "company", "customerdetails",
+        "billingname", "birthdate", "birthday", "card", "cardbrand", "cardlastfour", "city", "company",
+        "customerdetails",
         "customeremail", "customername", "customerphone", "dateofbirth", "displayname", "email", "emailaddress",
         "familyname", "firstname", "fullname", "givenname", "hostedinvoiceurl", "individualname", "invoicepdf", "ip",
         "ipaddress", "lastname", "last4", "lastfour", "line1", "line2", "name", "nickname", "paymentmethoddetails",

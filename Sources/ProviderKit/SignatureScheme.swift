@@ -58,8 +58,15 @@ public struct SignatureScheme: Hashable, Sendable {
     public var secondsAhead: Int64?
 
     public init(
-        header: String, layout: Layout, encoding: Encoding, signed: [Part], keys: [KeyDerivation],
-        timestampHeader: String? = nil, idHeader: String? = nil, secondsPast: Int64? = nil, secondsAhead: Int64? = nil
+        header: String,
+        layout: Layout,
+        encoding: Encoding,
+        signed: [Part],
+        keys: [KeyDerivation],
+        timestampHeader: String? = nil,
+        idHeader: String? = nil,
+        secondsPast: Int64? = nil,
+        secondsAhead: Int64? = nil
     ) {
         self.header = header
         self.layout = layout
@@ -88,7 +95,9 @@ public struct SignatureScheme: Hashable, Sendable {
         if idHeader != nil, id == nil || id == "" { throw .unsigned }
         let timestamp = timestampHeader.map { delivery.header($0) } ?? time
         if signed.contains(.timestamp) || timestampHeader != nil {
-            guard let timestamp, let seconds = Int64(timestamp), seconds >= 0, seconds < 1 << 40 else { throw .unsigned }
+            guard let timestamp, let seconds = Int64(timestamp), seconds >= 0, seconds < 1 << 40 else {
+                throw .unsigned
+            }
             let age = now.value / 1000 - seconds
             if let secondsPast, age > secondsPast { throw .stale }
             if let secondsAhead, -age > secondsAhead { throw .stale }

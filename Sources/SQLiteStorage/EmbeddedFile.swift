@@ -13,7 +13,12 @@ struct EmbeddedFile {
             let file = unsafe embedded_file_at(index)
             let path = unsafe String(cString: file.path)
             guard path.hasPrefix(folder) else { continue }
-            files.append(EmbeddedFile(path: path, bytes: unsafe [UInt8](UnsafeBufferPointer(start: file.bytes, count: file.size))))
+            files.append(
+                EmbeddedFile(
+                    path: path,
+                    bytes: unsafe [UInt8](UnsafeBufferPointer(start: file.bytes, count: file.size))
+                )
+            )
         }
         return files.sorted { $0.path < $1.path }
     }

@@ -45,13 +45,17 @@ struct Erasure {
             """
             SELECT fact.event, fact.place, fact.body, event.provider, event.event_id
             FROM fact JOIN event ON event.seq = fact.event WHERE fact.purchase = ?
-            """)
+            """
+        )
         query.bind(1, key)
         var forgotten: [(event: Int64, place: Int64, rest: RecordedFact?)] = []
         var isManual = false
         while try query.step() {
             var recorded = try FactCoding.decode(
-                query.blob(2), provider: ProviderID(query.text(3)), eventID: query.text(4))
+                query.blob(2),
+                provider: ProviderID(query.text(3)),
+                eventID: query.text(4)
+            )
             isManual = isManual || recorded.provider == ManualProvider.id
             guard case .owner(var statement) = recorded.fact, statement.users.contains(user) else { continue }
             statement.users.removeAll { $0 == user }
@@ -83,7 +87,11 @@ struct Erasure {
         var doomed: [(from: String, at: Int64, event: String)] = []
         while try query.step() {
             let transfer = try TransferCoding.decode(
-                query.blob(3), at: UnixMillis(query.integer(1)), eventID: query.text(2), environment: nil)
+                query.blob(3),
+                at: UnixMillis(query.integer(1)),
+                eventID: query.text(2),
+                environment: nil
+            )
             guard transfer.from.users.contains(user) || transfer.to.users.contains(user) else { continue }
             doomed.append((query.text(0), query.integer(1), query.text(2)))
         }
@@ -99,16 +107,22 @@ struct Erasure {
 
     /// The version goes on growing: who waits for a change is told, and a row made later is newer than the erased one.
     private func forgetRow(
-        _ user: UserID, _ environment: StoreEnvironment, _ moment: UnixMillis, _ changed: inout [ChangedRow]
+        _ user: UserID,
+        _ environment: StoreEnvironment,
+        _ moment: UnixMillis,
+        _ changed: inout [ChangedRow]
     ) throws(StorageError) {
         guard try transaction.row(of: user, in: environment) != nil else { return }
         try run(
-            "DELETE FROM subscription WHERE user_id = ? AND environment = \(environment.rawValue)", user.value)
+            "DELETE FROM subscription WHERE user_id = ? AND environment = \(environment.rawValue)",
+            user.value
+        )
         let insert = try database.prepare(
             """
             INSERT INTO erased (digest, environment, version, updated_at) VALUES (?, ?, ?, ?)
             ON CONFLICT (digest, environment) DO UPDATE SET version = excluded.version, updated_at = excluded.updated_at
-            """)
+            """
+        )
         insert.bind(1, SQLiteTransaction.digest(of: user))
         insert.bind(2, Int64(environment.rawValue))
         insert.bind(3, try transaction.nextVersion())

@@ -22,12 +22,18 @@ public enum KeyRecords {
     public static func active(in path: String) throws(StorageError) -> [KeyRecord] {
         let database = try SQLiteDatabase(path: path, mode: .readOnly, busyMillis: 1000)
         let query = try database.prepare(
-            "SELECT id, digest, scope, label FROM api_key WHERE revoked_at IS NULL ORDER BY created_at, id")
+            "SELECT id, digest, scope, label FROM api_key WHERE revoked_at IS NULL ORDER BY created_at, id"
+        )
         var records: [KeyRecord] = []
         while try query.step() {
             records.append(
                 KeyRecord(
-                    id: query.text(0), digest: query.blob(1), isAdmin: query.integer(2) == 1, label: query.text(3)))
+                    id: query.text(0),
+                    digest: query.blob(1),
+                    isAdmin: query.integer(2) == 1,
+                    label: query.text(3)
+                )
+            )
         }
         return records
     }
@@ -36,7 +42,8 @@ public enum KeyRecords {
         let database = try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: 10_000)
         try database.execute("PRAGMA synchronous = FULL")
         let insert = try database.prepare(
-            "INSERT INTO api_key (id, digest, scope, label, created_at) VALUES (?, ?, ?, ?, ?)")
+            "INSERT INTO api_key (id, digest, scope, label, created_at) VALUES (?, ?, ?, ?, ?)"
+        )
         insert.bind(1, record.id)
         insert.bind(2, record.digest)
         insert.bind(3, record.isAdmin ? 1 : 0)

@@ -18,8 +18,11 @@ public enum Migrations {
             let name = file.path.split(separator: "/").last.map(String.init) ?? ""
             guard let number = Int(name.prefix { $0 != "_" }) else { return nil }
             return Migration(
-                number: number, name: name, sql: String(decoding: file.bytes, as: UTF8.self),
-                checksum: Digest.sha256Hex(file.bytes))
+                number: number,
+                name: name,
+                sql: String(decoding: file.bytes, as: UTF8.self),
+                checksum: Digest.sha256Hex(file.bytes)
+            )
         }
     }
 
@@ -33,7 +36,8 @@ public enum Migrations {
         // write less of what did not change.
         try database.execute("PRAGMA page_size = 2048; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")
         try database.execute(
-            "CREATE TABLE IF NOT EXISTS migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL) STRICT")
+            "CREATE TABLE IF NOT EXISTS migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL) STRICT"
+        )
         var applied: [Int64: String] = [:]
         let query = try database.prepare("SELECT number, checksum FROM migration")
         while try query.step() { applied[query.integer(0)] = query.text(1) }
@@ -41,13 +45,16 @@ public enum Migrations {
         let known = known
         if let newest = applied.keys.max(), newest > Int64(known.last?.number ?? 0) {
             throw .wrongSchema(
-                "\(path) was made by a newer version of the gateway (its schema is \(newest), this program knows up to \(known.last?.number ?? 0)); start that version")
+                "\(path) was made by a newer version of the gateway (its schema is \(newest), this program knows up to \(known.last?.number ?? 0)); start that version"
+            )
         }
         var names: [String] = []
         for migration in known {
             if let checksum = applied[Int64(migration.number)] {
                 guard checksum == migration.checksum else {
-                    throw .wrongSchema("\(path) was made with another \(migration.name) than this program has; restore the program it was made with")
+                    throw .wrongSchema(
+                        "\(path) was made with another \(migration.name) than this program has; restore the program it was made with"
+                    )
                 }
                 continue
             }

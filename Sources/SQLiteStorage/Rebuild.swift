@@ -51,7 +51,8 @@ struct Rebuild {
             guard let end = keys.last else { break }
             for key in keys {
                 report.purchases += 1
-                guard let change = try ingestion.recompute(key), let before = change.before, before != change.after else {
+                guard let change = try ingestion.recompute(key), let before = change.before, before != change.after
+                else {
                     continue
                 }
                 report.differences.append("purchase \(before.purchaseID) of \(before.provider.name)")
@@ -60,7 +61,8 @@ struct Rebuild {
         }
         // Rows of everyone who has one or should have one.
         let users = try database.prepare(
-            "SELECT user_id FROM subscription UNION SELECT owner FROM purchase WHERE owner IS NOT NULL")
+            "SELECT user_id FROM subscription UNION SELECT owner FROM purchase WHERE owner IS NOT NULL"
+        )
         var people: [UserID] = []
         while try users.step() { people.append(UserID(unchecked: users.text(0))) }
         users.reset()
@@ -69,7 +71,8 @@ struct Rebuild {
             for environment in StoreEnvironment.allCases {
                 let members = try transaction.person(of: user)
                 let body = SubscriptionRow.encode(try ingestion.subscription(of: members, in: environment))
-                let stored = try transaction.row(of: user, in: environment)?.body ?? SubscriptionRow.encode(Subscription())
+                let stored =
+                    try transaction.row(of: user, in: environment)?.body ?? SubscriptionRow.encode(Subscription())
                 if body != stored { report.differences.append("row of \(user.value) in \(environment.name)") }
             }
         }
@@ -99,7 +102,10 @@ public struct RebuildReport: Sendable {
 extension SQLiteStore {
     /// `rebuild`: works everything out from the stored facts. With `checkOnly` nothing is written.
     public static func rebuild(
-        path: String, policy: EntitlementPolicy, now: UnixMillis, checkOnly: Bool
+        path: String,
+        policy: EntitlementPolicy,
+        now: UnixMillis,
+        checkOnly: Bool
     ) throws(StorageError) -> RebuildReport {
         _ = try Migrations.apply(to: path)
         let database = try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: 10_000)

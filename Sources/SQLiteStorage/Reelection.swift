@@ -24,8 +24,10 @@ struct Reelection {
         try database.execute("COMMIT")
         if count.purchases > 0 {
             Log.info(
-                "configuration changed, rows elected anew", ("purchases", .integer(Int64(count.purchases))),
-                ("changed", .integer(Int64(count.changed))))
+                "configuration changed, rows elected anew",
+                ("purchases", .integer(Int64(count.purchases))),
+                ("changed", .integer(Int64(count.changed)))
+            )
         }
     }
 

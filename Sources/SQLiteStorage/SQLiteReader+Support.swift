@@ -18,14 +18,16 @@ extension SQLiteReader {
                 (user_id IN (SELECT value FROM json_each(?5)) OR seq IN (
                     SELECT event FROM fact WHERE purchase IN (
                         SELECT id FROM purchase WHERE owner IN (SELECT value FROM json_each(?5)))))
-                """)
+                """
+            )
         }
         let filterSQL = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
         let statement = try database.prepare(
             """
             SELECT seq, provider, event_id, type, outcome, environment, user_id, occurred_at, received_at, reason
             FROM event \(filterSQL) ORDER BY seq DESC LIMIT ?1
-            """)
+            """
+        )
         statement.bind(1, Int64(filter.limit))
         if let outcome = filter.outcome { statement.bind(2, Int64(outcome.rawValue)) }
         if let provider = filter.provider { statement.bind(3, provider.name) }
@@ -35,13 +37,20 @@ extension SQLiteReader {
         while try statement.step() {
             events.append(
                 EventView(
-                    sequence: statement.integer(0), provider: ProviderID(statement.text(1)), eventID: statement.text(2),
+                    sequence: statement.integer(0),
+                    provider: ProviderID(statement.text(1)),
+                    eventID: statement.text(2),
                     type: statement.text(3),
                     outcome: EventOutcome(rawValue: UInt8(truncatingIfNeeded: statement.integer(4))) ?? .observed,
                     environment: statement.optionalInteger(5).flatMap {
                         StoreEnvironment(rawValue: UInt8(truncatingIfNeeded: $0))
-                    }, user: statement.optionalText(6), occurredAt: statement.optionalInteger(7).map(UnixMillis.init),
-                    receivedAt: UnixMillis(statement.integer(8)), reason: statement.optionalText(9)))
+                    },
+                    user: statement.optionalText(6),
+                    occurredAt: statement.optionalInteger(7).map(UnixMillis.init),
+                    receivedAt: UnixMillis(statement.integer(8)),
+                    reason: statement.optionalText(9)
+                )
+            )
         }
         return events
     }
@@ -49,7 +58,8 @@ extension SQLiteReader {
     /// All ids of the person.
     public func person(of user: UserID) throws(StorageError) -> [UserID] {
         let statement = try database.prepare(
-            "SELECT user_id FROM person WHERE person = (SELECT person FROM person WHERE user_id = ?)")
+            "SELECT user_id FROM person WHERE person = (SELECT person FROM person WHERE user_id = ?)"
+        )
         statement.bind(1, user.value)
         var members: [UserID] = []
         while try statement.step() { members.append(UserID(unchecked: statement.text(0))) }
@@ -72,7 +82,8 @@ extension SQLiteReader {
 
     private func purchases(of user: UserID) throws(StorageError) -> [PurchaseView] {
         let statement = try database.prepare(
-            "SELECT id, environment, provider, purchase_id, owner, outcome FROM purchase WHERE owner = ? ORDER BY id")
+            "SELECT id, environment, provider, purchase_id, owner, outcome FROM purchase WHERE owner = ? ORDER BY id"
+        )
         let names = try database.prepare("SELECT value FROM external_id WHERE purchase = ? ORDER BY rank, value")
         statement.bind(1, user.value)
         var found: [PurchaseView] = []
@@ -84,8 +95,13 @@ extension SQLiteReader {
             names.reset()
             found.append(
                 PurchaseView(
-                    purchaseID: record.purchaseID, environment: record.environment, outcome: record.outcome,
-                    provider: record.provider, externalIDs: externalIDs))
+                    purchaseID: record.purchaseID,
+                    environment: record.environment,
+                    outcome: record.outcome,
+                    provider: record.provider,
+                    externalIDs: externalIDs
+                )
+            )
         }
         return found
     }
@@ -101,7 +117,8 @@ extension SQLiteReader {
                     WHERE newest.provider = link.provider AND newest.customer = link.customer
                     ORDER BY newest.at DESC, newest.event_id DESC, newest.user_id DESC LIMIT 1)
             ORDER BY 3, 4 DESC
-            """)
+            """
+        )
         statement.bind(1, user.value)
         var found: [IdentityView] = []
         while try statement.step() {
@@ -110,8 +127,12 @@ extension SQLiteReader {
             if found.contains(where: { $0.provider == provider && $0.externalID == externalID }) { continue }
             found.append(
                 IdentityView(
-                    provider: provider, externalID: externalID, at: UnixMillis(statement.integer(2)),
-                    isClaim: statement.integer(3) != 0))
+                    provider: provider,
+                    externalID: externalID,
+                    at: UnixMillis(statement.integer(2)),
+                    isClaim: statement.integer(3) != 0
+                )
+            )
         }
         return found
     }
@@ -121,16 +142,21 @@ extension SQLiteReader {
             """
             SELECT grant_id, until, reason, entitlement, created_at, ended_at FROM manual_grant WHERE user_id = ?
             ORDER BY created_at, grant_id
-            """)
+            """
+        )
         statement.bind(1, user.value)
         var found: [GrantView] = []
         while try statement.step() {
             found.append(
                 GrantView(
-                    grantID: statement.text(0), until: statement.optionalInteger(1).map(UnixMillis.init),
-                    reason: statement.text(2), entitlement: statement.text(3),
+                    grantID: statement.text(0),
+                    until: statement.optionalInteger(1).map(UnixMillis.init),
+                    reason: statement.text(2),
+                    entitlement: statement.text(3),
                     createdAt: UnixMillis(statement.integer(4)),
-                    endedAt: statement.optionalInteger(5).map(UnixMillis.init)))
+                    endedAt: statement.optionalInteger(5).map(UnixMillis.init)
+                )
+            )
         }
         return found
     }

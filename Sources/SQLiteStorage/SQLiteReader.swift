@@ -37,7 +37,8 @@ public final class SQLiteReader {
         try database.execute("PRAGMA query_only = ON; PRAGMA cache_size = -8192; PRAGMA mmap_size = 268435456;")
         self.commits = commits
         row = try database.prepare(
-            "SELECT version, updated_at, body FROM subscription WHERE user_id = ? AND environment = ?")
+            "SELECT version, updated_at, body FROM subscription WHERE user_id = ? AND environment = ?"
+        )
         erased = try database.prepare("SELECT version, updated_at FROM erased WHERE digest = ? AND environment = ?")
         begin = try database.prepare("BEGIN")
         commit = try database.prepare("COMMIT")
@@ -47,7 +48,9 @@ public final class SQLiteReader {
     ///
     /// - Parameter user: The id's bytes, checked and in its kept form.
     public func withRow<Value>(
-        of user: UnsafeRawBufferPointer, in environment: StoreEnvironment, now: UnixMillis,
+        of user: UnsafeRawBufferPointer,
+        in environment: StoreEnvironment,
+        now: UnixMillis,
         _ body: (borrowing RowView?) -> Value
     ) throws(StorageError) -> Value {
         try keepSnapshot(now)
@@ -57,11 +60,14 @@ public final class SQLiteReader {
         guard try row.step() else { return body(nil) }
         let bytes = unsafe row.blobInPlace(2)
         return unsafe body(
-            RowView(version: row.integer(0), updatedAt: UnixMillis(row.integer(1)), body: bytes.span))
+            RowView(version: row.integer(0), updatedAt: UnixMillis(row.integer(1)), body: bytes.span)
+        )
     }
 
     /// The version of an erased user; nil when the user was never there.
-    public func erasedVersion(of user: UserID, in environment: StoreEnvironment) throws(StorageError) -> (Int64, UnixMillis)? {
+    public func erasedVersion(of user: UserID, in environment: StoreEnvironment) throws(StorageError) -> (
+        Int64, UnixMillis
+    )? {
         erased.bind(1, SQLiteTransaction.digest(of: user))
         erased.bind(2, Int64(environment.rawValue))
         defer { erased.reset() }

@@ -24,7 +24,9 @@ public final class SQLiteStore: Sendable {
     /// - Parameter onChange: Called on the writer's thread after each commit with the rows that changed.
     /// - Throws: Why the database cannot be used.
     public static func open(
-        path: String, policy: EntitlementPolicy, onChange: @escaping @Sendable ([ChangedRow]) -> Void
+        path: String,
+        policy: EntitlementPolicy,
+        onChange: @escaping @Sendable ([ChangedRow]) -> Void
     ) throws(StorageError) -> SQLiteStore {
         _ = try Migrations.apply(to: path)
         try Reelection(path: path, policy: policy).runIfNeeded()

@@ -95,7 +95,9 @@ final class SQLiteTransaction: StorageTransaction {
     }
 
     func bind(
-        _ id: PurchaseReference.Identifier, in environment: StoreEnvironment, to key: PurchaseKey
+        _ id: PurchaseReference.Identifier,
+        in environment: StoreEnvironment,
+        to key: PurchaseKey
     ) throws(StorageError) {
         let statement = sql.bindID
         statement.bind(1, Int64(environment.rawValue))
@@ -120,15 +122,16 @@ final class SQLiteTransaction: StorageTransaction {
     }
 
     func merge(_ key: PurchaseKey, into other: PurchaseKey) throws(StorageError) {
-        for statement in [sql.moveIDs, sql.moveFacts] {
-            statement.bind(1, other)
-            statement.bind(2, key)
-            try statement.run()
-        }
-        for statement in [sql.deleteDependencies, sql.deletePurchase] {
-            statement.bind(1, key)
-            try statement.run()
-        }
+        try run(sql.moveIDs, other, key)
+        try run(sql.moveFacts, other, key)
+        try run(sql.deleteDependencies, key)
+        try run(sql.deletePurchase, key)
+    }
+
+    private func run(_ statement: Statement, _ first: Int64, _ second: Int64? = nil) throws(StorageError) {
+        statement.bind(1, first)
+        if let second { statement.bind(2, second) }
+        try statement.run()
     }
 
     func record(of key: PurchaseKey) throws(StorageError) -> PurchaseRecord? {
@@ -141,9 +144,11 @@ final class SQLiteTransaction: StorageTransaction {
         PurchaseRecord(
             key: statement.integer(0),
             environment: StoreEnvironment(rawValue: UInt8(truncatingIfNeeded: statement.integer(1))) ?? .sandbox,
-            provider: ProviderID(statement.text(2)), purchaseID: statement.text(3),
+            provider: ProviderID(statement.text(2)),
+            purchaseID: statement.text(3),
             owner: statement.optionalText(4).map { UserID(unchecked: $0) },
-            outcome: try statement.optionalBlob(5).map { bytes throws(StorageError) in try OutcomeCoding.decode(bytes) })
+            outcome: try statement.optionalBlob(5).map { bytes throws(StorageError) in try OutcomeCoding.decode(bytes) }
+        )
     }
 
     func update(_ record: PurchaseRecord) throws(StorageError) {
@@ -184,7 +189,10 @@ final class SQLiteTransaction: StorageTransaction {
     // MARK: - Facts
 
     func add(
-        _ fact: RecordedFact, to key: PurchaseKey, event: EventSequence, place: Int
+        _ fact: RecordedFact,
+        to key: PurchaseKey,
+        event: EventSequence,
+        place: Int
     ) throws(StorageError) {
         let statement = sql.insertFact
         statement.bind(1, key)
@@ -202,7 +210,11 @@ final class SQLiteTransaction: StorageTransaction {
         while try statement.step() {
             found.append(
                 try FactCoding.decode(
-                    statement.blob(2), provider: ProviderID(statement.text(0)), eventID: statement.text(1)))
+                    statement.blob(2),
+                    provider: ProviderID(statement.text(0)),
+                    eventID: statement.text(1)
+                )
+            )
         }
         return found
     }
@@ -233,8 +245,10 @@ final class SQLiteTransaction: StorageTransaction {
 
     private static func link(_ statement: Statement) -> CustomerLink {
         CustomerLink(
-            user: UserID(unchecked: statement.text(0)), at: UnixMillis(statement.integer(1)),
-            eventID: statement.text(2))
+            user: UserID(unchecked: statement.text(0)),
+            at: UnixMillis(statement.integer(1)),
+            eventID: statement.text(2)
+        )
     }
 
     func claim(provider: ProviderID, externalID: String, by link: CustomerLink) throws(StorageError) {
@@ -290,8 +304,11 @@ final class SQLiteTransaction: StorageTransaction {
                     StoreEnvironment(rawValue: UInt8(truncatingIfNeeded: $0))
                 }
                 let transfer = try TransferCoding.decode(
-                    statement.blob(3), at: UnixMillis(statement.integer(0)), eventID: statement.text(1),
-                    environment: environment)
+                    statement.blob(3),
+                    at: UnixMillis(statement.integer(0)),
+                    eventID: statement.text(1),
+                    environment: environment
+                )
                 if !found.contains(transfer) { found.append(transfer) }
             }
         }
@@ -346,7 +363,10 @@ final class SQLiteTransaction: StorageTransaction {
         defer { statement.reset() }
         guard try statement.step() else { return nil }
         return RowRecord(
-            version: statement.integer(0), updatedAt: UnixMillis(statement.integer(1)), body: statement.blob(2))
+            version: statement.integer(0),
+            updatedAt: UnixMillis(statement.integer(1)),
+            body: statement.blob(2)
+        )
     }
 
     func setRow(_ row: RowRecord, of user: UserID, in environment: StoreEnvironment) throws(StorageError) {

@@ -35,7 +35,9 @@ final class SQLiteWriter {
     private let undo: Statement
 
     init(
-        path: String, policy: EntitlementPolicy, commits: CommitCounter,
+        path: String,
+        policy: EntitlementPolicy,
+        commits: CommitCounter,
         onChange: @escaping @Sendable ([ChangedRow]) -> Void
     ) throws(StorageError) {
         database = try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: Self.busyMillis)
@@ -44,7 +46,8 @@ final class SQLiteWriter {
             """
             PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF;
             PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 33554432; PRAGMA cache_size = -16384;
-            """)
+            """
+        )
         transaction = try SQLiteTransaction(database)
         self.policy = policy
         self.commits = commits
@@ -102,7 +105,8 @@ final class SQLiteWriter {
 
     /// Carries out one command in a savepoint; its own failure leaves the others alone, a failing disk fails them all.
     private func attempt(
-        _ command: StoreCommand, _ changed: inout [ChangedRow]
+        _ command: StoreCommand,
+        _ changed: inout [ChangedRow]
     ) throws(StorageError) -> Result<StoreResult, StorageError> {
         try savepoint.run()
         let before = changed.count
@@ -129,7 +133,8 @@ final class SQLiteWriter {
     }
 
     private func perform(
-        _ command: StoreCommand, _ changed: inout [ChangedRow]
+        _ command: StoreCommand,
+        _ changed: inout [ChangedRow]
     ) throws(StorageError) -> StoreResult {
         switch command {
         case .ingest(let incoming): return .ingested(try ingest(incoming, &changed))
@@ -148,7 +153,8 @@ final class SQLiteWriter {
     }
 
     private func ingest(
-        _ incoming: IncomingEvent, _ changed: inout [ChangedRow]
+        _ incoming: IncomingEvent,
+        _ changed: inout [ChangedRow]
     ) throws(StorageError) -> EventOutcome {
         var ingestion = Ingestion(policy: policy, transaction: transaction)
         let outcome = try ingestion.ingest(incoming)
@@ -160,7 +166,8 @@ final class SQLiteWriter {
 
     private func grant(_ request: GrantRequest, _ changed: inout [ChangedRow]) throws(StorageError) -> StoreResult {
         let known = try database.prepare(
-            "SELECT until, reason, entitlement FROM manual_grant WHERE user_id = ? AND grant_id = ?")
+            "SELECT until, reason, entitlement FROM manual_grant WHERE user_id = ? AND grant_id = ?"
+        )
         known.bind(1, request.user.value)
         known.bind(2, request.grantID)
         if try known.step() {
@@ -174,7 +181,8 @@ final class SQLiteWriter {
         let insert = try database.prepare(
             """
             INSERT INTO manual_grant (user_id, grant_id, until, reason, entitlement, created_at) VALUES (?, ?, ?, ?, ?, ?)
-            """)
+            """
+        )
         insert.bind(1, request.user.value)
         insert.bind(2, request.grantID)
         insert.bind(3, request.until?.value)
@@ -189,27 +197,37 @@ final class SQLiteWriter {
     }
 
     private func endGrant(
-        _ user: UserID, _ grantID: String, _ actor: Actor, _ changed: inout [ChangedRow]
+        _ user: UserID,
+        _ grantID: String,
+        _ actor: Actor,
+        _ changed: inout [ChangedRow]
     ) throws(StorageError) -> StoreResult {
         let update = try database.prepare(
-            "UPDATE manual_grant SET ended_at = coalesce(ended_at, ?) WHERE user_id = ? AND grant_id = ?")
+            "UPDATE manual_grant SET ended_at = coalesce(ended_at, ?) WHERE user_id = ? AND grant_id = ?"
+        )
         update.bind(1, actor.at.value)
         update.bind(2, user.value)
         update.bind(3, grantID)
         try update.run()
         guard database.changes > 0 else { return .notFound }
         let event = ManualProvider.event(
-            ending: grantID, of: user, eventID: eventID("grant_ended", user, grantID), at: actor.at)
+            ending: grantID,
+            of: user,
+            eventID: eventID("grant_ended", user, grantID),
+            at: actor.at
+        )
         _ = try ingest(event, &changed)
         try audit("end_grant", user, actor, grantID)
         return .grantEnded
     }
 
     private func addIdentity(
-        _ request: IdentityRequest, _ changed: inout [ChangedRow]
+        _ request: IdentityRequest,
+        _ changed: inout [ChangedRow]
     ) throws(StorageError) -> StoreResult {
         let known = try database.prepare(
-            "SELECT 1 FROM claim WHERE provider = ? AND external_id = ? AND user_id = ?")
+            "SELECT 1 FROM claim WHERE provider = ? AND external_id = ? AND user_id = ?"
+        )
         known.bind(1, request.provider.name)
         known.bind(2, request.externalID)
         known.bind(3, request.user.value)
@@ -228,10 +246,14 @@ final class SQLiteWriter {
     }
 
     private func audit(
-        _ action: String, _ user: UserID?, _ actor: Actor, _ detail: String
+        _ action: String,
+        _ user: UserID?,
+        _ actor: Actor,
+        _ detail: String
     ) throws(StorageError) {
         let insert = try database.prepare(
-            "INSERT INTO audit (at, key_id, action, user_id, detail) VALUES (?, ?, ?, ?, ?)")
+            "INSERT INTO audit (at, key_id, action, user_id, detail) VALUES (?, ?, ?, ?, ?)"
+        )
         insert.bind(1, actor.at.value)
         insert.bind(2, actor.keyID)
         insert.bind(3, action)

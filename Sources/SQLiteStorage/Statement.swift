@@ -55,7 +55,12 @@ final class Statement {
     /// Binds bytes as text without copying them: they must stay as they are until the statement is reset.
     func bindText(_ place: Int32, uncopied bytes: UnsafeRawBufferPointer) {
         unsafe sqlite3_bind_text(
-            handle, place, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count), csqlite_static())
+            handle,
+            place,
+            bytes.baseAddress?.assumingMemoryBound(to: CChar.self),
+            Int32(bytes.count),
+            csqlite_static()
+        )
     }
 
     // MARK: - Running
@@ -121,7 +126,9 @@ final class Statement {
 
     /// The bytes where SQLite holds them: valid until the next step or reset.
     func blobInPlace(_ place: Int32) -> UnsafeBufferPointer<UInt8> {
-        guard let bytes = unsafe sqlite3_column_blob(handle, place) else { return unsafe UnsafeBufferPointer(start: nil, count: 0) }
+        guard let bytes = unsafe sqlite3_column_blob(handle, place) else {
+            return unsafe UnsafeBufferPointer(start: nil, count: 0)
+        }
         let count = Int(unsafe sqlite3_column_bytes(handle, place))
         return unsafe UnsafeBufferPointer(start: bytes.assumingMemoryBound(to: UInt8.self), count: count)
     }

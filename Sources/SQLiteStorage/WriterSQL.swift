@@ -41,88 +41,107 @@ struct WriterSQL {
             """
             INSERT INTO event (provider, event_id, type, outcome, environment, occurred_at, received_at)
             VALUES (?, ?, ?, 4, ?, ?, ?) ON CONFLICT (provider, event_id) DO NOTHING
-            """)
+            """
+        )
         concludeEvent = try database.prepare(
-            "UPDATE event SET outcome = ?, user_id = ?, reason = ?, payload = ? WHERE seq = ?")
+            "UPDATE event SET outcome = ?, user_id = ?, reason = ?, payload = ? WHERE seq = ?"
+        )
         purchaseByID = try database.prepare(
-            "SELECT purchase FROM external_id WHERE environment = ? AND namespace = ? AND value = ?")
+            "SELECT purchase FROM external_id WHERE environment = ? AND namespace = ? AND value = ?"
+        )
         createPurchase = try database.prepare(
-            "INSERT INTO purchase (environment, provider, purchase_id) VALUES (?, ?, '')")
+            "INSERT INTO purchase (environment, provider, purchase_id) VALUES (?, ?, '')"
+        )
         // Whoever an id is the own name of has it, before one that only refers to it.
         bindID = try database.prepare(
             """
             INSERT INTO external_id (environment, namespace, value, purchase, rank) VALUES (?, ?, ?, ?, ?)
             ON CONFLICT (environment, namespace, value) DO UPDATE SET purchase = excluded.purchase, rank = excluded.rank
             WHERE excluded.rank < rank
-            """)
+            """
+        )
         identifiers = try database.prepare("SELECT namespace, value, rank FROM external_id WHERE purchase = ?")
         moveIDs = try database.prepare("UPDATE external_id SET purchase = ? WHERE purchase = ?")
         moveFacts = try database.prepare("UPDATE fact SET purchase = ? WHERE purchase = ?")
         deletePurchase = try database.prepare("DELETE FROM purchase WHERE id = ?")
         deleteDependencies = try database.prepare("DELETE FROM dependency WHERE purchase = ?")
         purchase = try database.prepare(
-            "SELECT id, environment, provider, purchase_id, owner, outcome FROM purchase WHERE id = ?")
+            "SELECT id, environment, provider, purchase_id, owner, outcome FROM purchase WHERE id = ?"
+        )
         updatePurchase = try database.prepare(
-            "UPDATE purchase SET provider = ?, purchase_id = ?, owner = ?, outcome = ? WHERE id = ?")
+            "UPDATE purchase SET provider = ?, purchase_id = ?, owner = ?, outcome = ? WHERE id = ?"
+        )
         purchasesByOwner = try database.prepare(
             """
             SELECT id, environment, provider, purchase_id, owner, outcome FROM purchase
             WHERE owner = ? AND environment = ?
-            """)
+            """
+        )
         purchasesCarrying = try database.prepare("SELECT DISTINCT purchase FROM external_id WHERE value = ?")
         insertFact = try database.prepare("INSERT INTO fact (purchase, event, place, body) VALUES (?, ?, ?, ?)")
         facts = try database.prepare(
             """
             SELECT event.provider, event.event_id, fact.body FROM fact JOIN event ON event.seq = fact.event
             WHERE fact.purchase = ? ORDER BY fact.event, fact.place
-            """)
+            """
+        )
         insertLink = try database.prepare(
             """
             INSERT INTO link (provider, customer, user_id, at, event_id) VALUES (?, ?, ?, ?, ?)
             ON CONFLICT (provider, customer, user_id) DO UPDATE SET at = excluded.at, event_id = excluded.event_id
             WHERE (at, event_id) < (excluded.at, excluded.event_id)
-            """)
+            """
+        )
         newestLink = try database.prepare(
             """
             SELECT user_id, at, event_id FROM link WHERE provider = ? AND customer = ?
             ORDER BY at DESC, event_id DESC, user_id DESC LIMIT 1
-            """)
+            """
+        )
         upsertClaim = try database.prepare(
             """
             INSERT INTO claim (provider, external_id, user_id, at, event_id) VALUES (?, ?, ?, ?, ?)
             ON CONFLICT (provider, external_id, user_id) DO UPDATE SET at = excluded.at, event_id = excluded.event_id
             WHERE (at, event_id) < (excluded.at, excluded.event_id)
-            """)
+            """
+        )
         newestClaim = try database.prepare(
-            "SELECT user_id, at, event_id FROM claim WHERE provider = ? AND external_id = ?")
+            "SELECT user_id, at, event_id FROM claim WHERE provider = ? AND external_id = ?"
+        )
         insertTransfer = try database.prepare(
             """
             INSERT INTO transfer (from_id, at, event_id, environment, body) VALUES (?, ?, ?, ?, ?)
             ON CONFLICT DO NOTHING
-            """)
+            """
+        )
         transfers = try database.prepare("SELECT at, event_id, environment, body FROM transfer WHERE from_id = ?")
         dependents = try database.prepare("SELECT purchase FROM dependency WHERE node = ?")
         dependencies = try database.prepare("SELECT node FROM dependency WHERE purchase = ?")
         insertDependency = try database.prepare("INSERT INTO dependency (node, purchase) VALUES (?, ?)")
         deleteDependency = try database.prepare("DELETE FROM dependency WHERE node = ? AND purchase = ?")
         personMembers = try database.prepare(
-            "SELECT user_id FROM person WHERE person = (SELECT person FROM person WHERE user_id = ?)")
+            "SELECT user_id FROM person WHERE person = (SELECT person FROM person WHERE user_id = ?)"
+        )
         setPerson = try database.prepare(
             """
             INSERT INTO person (user_id, person) VALUES (?, ?)
             ON CONFLICT (user_id) DO UPDATE SET person = excluded.person
-            """)
+            """
+        )
         row = try database.prepare(
-            "SELECT version, updated_at, body FROM subscription WHERE user_id = ? AND environment = ?")
+            "SELECT version, updated_at, body FROM subscription WHERE user_id = ? AND environment = ?"
+        )
         setRow = try database.prepare(
             """
             INSERT INTO subscription (user_id, environment, version, updated_at, body) VALUES (?, ?, ?, ?, ?)
             ON CONFLICT (user_id, environment) DO UPDATE SET version = excluded.version,
                 updated_at = excluded.updated_at, body = excluded.body
-            """)
+            """
+        )
         forgetErased = try database.prepare("DELETE FROM erased WHERE digest = ? AND environment = ?")
         getMeta = try database.prepare("SELECT value FROM meta WHERE name = ?")
         setMeta = try database.prepare(
-            "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value")
+            "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        )
     }
 }

@@ -36,7 +36,9 @@ package enum FactCoding {
     }
 
     package static func decode(
-        _ bytes: [UInt8], provider: ProviderID, eventID: String
+        _ bytes: [UInt8],
+        provider: ProviderID,
+        eventID: String
     ) throws(StorageError) -> RecordedFact {
         var reader = ByteReader(bytes)
         let fact: Fact
@@ -243,8 +245,14 @@ package enum FactCoding {
         default: throw .damaged("an adjustment of an unknown size")
         }
         var adjustment = Adjustment(
-            id: id, kind: kind, standing: standing, size: size, version: UnixMillis(try reader.signed()),
-            at: UnixMillis(try reader.signed()), payments: try reader.texts())
+            id: id,
+            kind: kind,
+            standing: standing,
+            size: size,
+            version: UnixMillis(try reader.signed()),
+            at: UnixMillis(try reader.signed()),
+            payments: try reader.texts()
+        )
         adjustment.periodStart = try time(&reader)
         adjustment.periodEnd = try time(&reader)
         adjustment.total = try reader.flag() ? try reader.signed() : nil

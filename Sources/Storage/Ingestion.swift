@@ -9,7 +9,9 @@ public struct IncomingEvent: Sendable {
     public var redactedPayload: @Sendable () -> [UInt8]?
 
     public init(
-        provider: ProviderID, event: NormalizedEvent, receivedAt: UnixMillis,
+        provider: ProviderID,
+        event: NormalizedEvent,
+        receivedAt: UnixMillis,
         redactedPayload: @escaping @Sendable () -> [UInt8]?
     ) {
         self.provider = provider
@@ -51,8 +53,14 @@ package struct Ingestion<Transaction: StorageTransaction> {
         let event = incoming.event
         let sequence = try transaction.insert(
             EventRecord(
-                provider: incoming.provider, eventID: event.eventID, type: event.type, environment: event.environment,
-                occurredAt: event.occurredAt, receivedAt: incoming.receivedAt))
+                provider: incoming.provider,
+                eventID: event.eventID,
+                type: event.type,
+                environment: event.environment,
+                occurredAt: event.occurredAt,
+                receivedAt: incoming.receivedAt
+            )
+        )
         guard let sequence else { return .duplicate }
         var conclusion: EventConclusion
         switch event.verdict {
@@ -86,12 +94,14 @@ package struct Ingestion<Transaction: StorageTransaction> {
     }
 
     private mutating func apply(
-        _ incoming: IncomingEvent, _ sequence: EventSequence
+        _ incoming: IncomingEvent,
+        _ sequence: EventSequence
     ) throws(StorageError) -> EventConclusion {
         let time = min(
             incoming.event.occurredAt ?? incoming.receivedAt,
             incoming.receivedAt.adding(millis: Self.earlyMillis) < incoming.event.occurredAt ?? incoming.receivedAt
-                ? incoming.receivedAt : .latest)
+                ? incoming.receivedAt : .latest
+        )
         var reach = Reach()
         reach.eventID = incoming.event.eventID
         var place = 0
@@ -104,8 +114,11 @@ package struct Ingestion<Transaction: StorageTransaction> {
                     let dated = arrived(fact, at: incoming.receivedAt)
                     if case .state(let state) = dated { reach.states.append(state) }
                     let recorded = RecordedFact(
-                        provider: incoming.provider, eventID: incoming.event.eventID,
-                        isSecondHand: reference.isSecondHand, fact: dated)
+                        provider: incoming.provider,
+                        eventID: incoming.event.eventID,
+                        isSecondHand: reference.isSecondHand,
+                        fact: dated
+                    )
                     try transaction.add(recorded, to: key, event: sequence, place: place)
                     place += 1
                 }
@@ -113,7 +126,9 @@ package struct Ingestion<Transaction: StorageTransaction> {
                 reach.users.append(user)
                 let link = CustomerLink(user: user, at: time, eventID: incoming.event.eventID)
                 if try transaction.add(link, of: customer) {
-                    reach.dependents.formUnion(try transaction.dependents(of: Ownership.Dependency.customer(customer).node))
+                    reach.dependents.formUnion(
+                        try transaction.dependents(of: Ownership.Dependency.customer(customer).node)
+                    )
                 }
             case .samePerson(let users): try join(users, &reach)
             case .transfer(var transfer):
@@ -149,7 +164,9 @@ package struct Ingestion<Transaction: StorageTransaction> {
 
     /// The purchase an event names; purchases that turn out to be one are joined.
     private func purchase(
-        for reference: PurchaseReference, provider: ProviderID, _ reach: inout Reach
+        for reference: PurchaseReference,
+        provider: ProviderID,
+        _ reach: inout Reach
     ) throws(StorageError) -> PurchaseKey {
         var known: Set<PurchaseKey> = []
         for identifier in reference.ids {
@@ -239,8 +256,12 @@ package struct Ingestion<Transaction: StorageTransaction> {
 
     private func isOlder(_ state: PurchaseState, than newest: StateOrder, _ eventID: String) -> Bool {
         let order = StateOrder(
-            period: state.periodStart?.value ?? newest.period, version: (state.arrival ?? state.version).value,
-            told: state.version.value, severity: state.condition.severity, eventID: eventID)
+            period: state.periodStart?.value ?? newest.period,
+            version: (state.arrival ?? state.version).value,
+            told: state.version.value,
+            severity: state.condition.severity,
+            eventID: eventID
+        )
         // Versions from the future are in the order they tell, not in the order they arrived.
         if state.arrival != nil, newest.told != newest.version {
             return (order.period, order.told, order.severity) < (newest.period, newest.told, newest.severity)
@@ -284,7 +305,9 @@ package struct Ingestion<Transaction: StorageTransaction> {
     }
 
     private func owner(
-        facts: [RecordedFact], ids: [ExternalID], environment: StoreEnvironment
+        facts: [RecordedFact],
+        ids: [ExternalID],
+        environment: StoreEnvironment
     ) throws(StorageError) -> Ownership {
         var providers = Set(facts.map(\.provider))
         for id in ids { providers.insert(ProviderID(String(id.namespace.prefix { $0 != ":" }))) }
@@ -300,7 +323,9 @@ package struct Ingestion<Transaction: StorageTransaction> {
 
     /// Elects the rows of the people behind `users`; true when one of them looks different now.
     package mutating func elect(
-        _ users: Set<UserID>, in environments: Set<StoreEnvironment>, _ now: UnixMillis
+        _ users: Set<UserID>,
+        in environments: Set<StoreEnvironment>,
+        _ now: UnixMillis
     ) throws(StorageError) -> Bool {
         var hasChanged = false
         var done: Set<UserID> = []
@@ -321,7 +346,8 @@ package struct Ingestion<Transaction: StorageTransaction> {
     }
 
     package func subscription(
-        of members: [UserID], in environment: StoreEnvironment
+        of members: [UserID],
+        in environment: StoreEnvironment
     ) throws(StorageError) -> Subscription {
         var purchases = try transaction.purchases(ownedBy: members, in: environment)
         if environment == .production, policy.countsInProduction(sandboxPurchasesOf: members) {
@@ -330,11 +356,15 @@ package struct Ingestion<Transaction: StorageTransaction> {
         return policy.elect(
             purchases.compactMap { record in
                 record.outcome.map { Candidate(purchaseID: record.purchaseID, outcome: $0) }
-            })
+            }
+        )
     }
 
     private mutating func write(
-        _ body: [UInt8], of user: UserID, in environment: StoreEnvironment, _ now: UnixMillis
+        _ body: [UInt8],
+        of user: UserID,
+        in environment: StoreEnvironment,
+        _ now: UnixMillis
     ) throws(StorageError) -> Bool {
         let known = try transaction.row(of: user, in: environment)
         if let known, known.body == body { return false }

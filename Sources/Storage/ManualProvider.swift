@@ -7,9 +7,16 @@ public enum ManualProvider {
     /// The event of a grant, given or ended.
     package static func event(granting request: GrantRequest, eventID: String) -> IncomingEvent {
         var state = PurchaseState(
-            periodStart: nil, version: request.by.at, condition: .active,
-            items: [.init(products: [], end: request.until)], willRenew: false, isOneTime: request.until == nil,
-            purchasedAt: request.by.at, entitlements: [request.entitlement], store: id.name)
+            periodStart: nil,
+            version: request.by.at,
+            condition: .active,
+            items: [.init(products: [], end: request.until)],
+            willRenew: false,
+            isOneTime: request.until == nil,
+            purchasedAt: request.by.at,
+            entitlements: [request.entitlement],
+            store: id.name
+        )
         if request.until != nil { state.periodStart = request.by.at }
         let facts: [Fact] = [
             .state(state), .owner(OwnerStatement(source: .own, at: request.by.at, users: [request.user])),
@@ -18,10 +25,19 @@ public enum ManualProvider {
     }
 
     package static func event(
-        ending grantID: String, of user: UserID, eventID: String, at moment: UnixMillis
+        ending grantID: String,
+        of user: UserID,
+        eventID: String,
+        at moment: UnixMillis
     ) -> IncomingEvent {
         let end = Adjustment(
-            id: "end of \(grantID)", kind: .dispute, standing: .effective, size: .full, version: moment, at: moment)
+            id: "end of \(grantID)",
+            kind: .dispute,
+            standing: .effective,
+            size: .full,
+            version: moment,
+            at: moment
+        )
         return event(type: "grant_ended", eventID, [.facts(reference(user, grantID), [.adjustment(end)])], moment)
     }
 
@@ -41,12 +57,22 @@ public enum ManualProvider {
     }
 
     private static func event(
-        type: String, _ eventID: String, _ effects: [Effect], _ moment: UnixMillis
+        type: String,
+        _ eventID: String,
+        _ effects: [Effect],
+        _ moment: UnixMillis
     ) -> IncomingEvent {
         IncomingEvent(
             provider: id,
             event: NormalizedEvent(
-                eventID: eventID, type: type, occurredAt: moment, environment: .production, effects: effects),
-            receivedAt: moment, redactedPayload: { nil })
+                eventID: eventID,
+                type: type,
+                occurredAt: moment,
+                environment: .production,
+                effects: effects
+            ),
+            receivedAt: moment,
+            redactedPayload: { nil }
+        )
     }
 }

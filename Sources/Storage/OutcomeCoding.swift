@@ -42,14 +42,23 @@ package enum OutcomeCoding {
         var newest: StateOrder?
         if try reader.flag() {
             newest = StateOrder(
-                period: try reader.signed(), version: try reader.signed(), told: try reader.signed(),
-                severity: Int(try reader.byte()), eventID: try reader.text())
+                period: try reader.signed(),
+                version: try reader.signed(),
+                told: try reader.signed(),
+                severity: Int(try reader.byte()),
+                eventID: try reader.text()
+            )
         }
         var lines: [PurchaseOutcome.Line] = []
         for _ in 0..<(try reader.unsigned()) { lines.append(try line(&reader)) }
         return PurchaseOutcome(
-            provider: provider, lines: lines, willRenew: willRenew, store: store, managementURL: managementURL,
-            newest: newest)
+            provider: provider,
+            lines: lines,
+            willRenew: willRenew,
+            store: store,
+            managementURL: managementURL,
+            newest: newest
+        )
     }
 
     private static func line(_ reader: inout ByteReader) throws(StorageError) -> PurchaseOutcome.Line {
@@ -67,7 +76,15 @@ package enum OutcomeCoding {
             throw .damaged("a status that is none")
         }
         return PurchaseOutcome.Line(
-            products: products, entitlements: entitlements, isOneTime: isOneTime, end: end, periodEnd: periodEnd,
-            purchasedAt: purchasedAt, live: live, graceFrom: graceFrom, ended: ended)
+            products: products,
+            entitlements: entitlements,
+            isOneTime: isOneTime,
+            end: end,
+            periodEnd: periodEnd,
+            purchasedAt: purchasedAt,
+            live: live,
+            graceFrom: graceFrom,
+            ended: ended
+        )
     }
 }

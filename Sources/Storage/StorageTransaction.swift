@@ -15,7 +15,11 @@ package struct PurchaseRecord: Hashable, Sendable {
     package var outcome: PurchaseOutcome?
 
     package init(
-        key: PurchaseKey, environment: StoreEnvironment, provider: ProviderID, purchaseID: String, owner: UserID?,
+        key: PurchaseKey,
+        environment: StoreEnvironment,
+        provider: ProviderID,
+        purchaseID: String,
+        owner: UserID?,
         outcome: PurchaseOutcome?
     ) {
         self.key = key
@@ -50,7 +54,11 @@ package struct EventRecord: Sendable {
     package var receivedAt: UnixMillis
 
     package init(
-        provider: ProviderID, eventID: String, type: String, environment: StoreEnvironment?, occurredAt: UnixMillis?,
+        provider: ProviderID,
+        eventID: String,
+        type: String,
+        environment: StoreEnvironment?,
+        occurredAt: UnixMillis?,
         receivedAt: UnixMillis
     ) {
         self.provider = provider
@@ -90,7 +98,9 @@ package protocol StorageTransaction: AnyObject {
     func purchase(known id: ExternalID, in environment: StoreEnvironment) throws(StorageError) -> PurchaseKey?
     func createPurchase(in environment: StoreEnvironment, provider: ProviderID) throws(StorageError) -> PurchaseKey
     func bind(
-        _ id: PurchaseReference.Identifier, in environment: StoreEnvironment, to key: PurchaseKey
+        _ id: PurchaseReference.Identifier,
+        in environment: StoreEnvironment,
+        to key: PurchaseKey
     ) throws(StorageError)
     func identifiers(of key: PurchaseKey) throws(StorageError) -> [PurchaseReference.Identifier]
     /// Moves ids and facts of one purchase to another and deletes it.
@@ -103,7 +113,10 @@ package protocol StorageTransaction: AnyObject {
 
     // Facts.
     func add(
-        _ fact: RecordedFact, to key: PurchaseKey, event: EventSequence, place: Int
+        _ fact: RecordedFact,
+        to key: PurchaseKey,
+        event: EventSequence,
+        place: Int
     ) throws(StorageError)
     func facts(of key: PurchaseKey) throws(StorageError) -> [RecordedFact]
 

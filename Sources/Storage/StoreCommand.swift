@@ -34,7 +34,12 @@ public struct GrantRequest: Hashable, Sendable {
     public var by: Actor
 
     public init(
-        user: UserID, grantID: String, until: UnixMillis?, reason: String, entitlement: String, by: Actor
+        user: UserID,
+        grantID: String,
+        until: UnixMillis?,
+        reason: String,
+        entitlement: String,
+        by: Actor
     ) {
         self.user = user
         self.grantID = grantID

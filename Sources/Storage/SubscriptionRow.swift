@@ -72,10 +72,20 @@ public enum SubscriptionRow {
             }
             entries.append(
                 Subscription.Entitlement(
-                    name: text(entry.name), provider: ProviderID(text(entry.provider)),
-                    purchaseID: text(entry.purchaseID), productID: entry.product.map(text), store: entry.store.map(text),
-                    managementURL: entry.managementURL.map(text), willRenew: entry.willRenew, end: entry.end,
-                    periodEnd: entry.periodEnd, live: entry.live, graceFrom: entry.graceFrom, ended: entry.ended))
+                    name: text(entry.name),
+                    provider: ProviderID(text(entry.provider)),
+                    purchaseID: text(entry.purchaseID),
+                    productID: entry.product.map(text),
+                    store: entry.store.map(text),
+                    managementURL: entry.managementURL.map(text),
+                    willRenew: entry.willRenew,
+                    end: entry.end,
+                    periodEnd: entry.periodEnd,
+                    live: entry.live,
+                    graceFrom: entry.graceFrom,
+                    ended: entry.ended
+                )
+            )
             offset += entry.size
         }
         return Subscription(entitlements: entries)
@@ -138,7 +148,8 @@ public struct RowEntry {
             defer { place += 2 + count }
             return Text(start: place + 2, count: count)
         }
-        guard let name = text(), let provider = text(), let purchaseID = text(), let product = text(), let store = text(),
+        guard let name = text(), let provider = text(), let purchaseID = text(), let product = text(),
+            let store = text(),
             let url = text()
         else { return nil }
         self.name = name

@@ -15,8 +15,16 @@ public struct EventView: Hashable, Sendable {
     public var reason: String?
 
     public init(
-        sequence: Int64, provider: ProviderID, eventID: String, type: String, outcome: EventOutcome,
-        environment: StoreEnvironment?, user: String?, occurredAt: UnixMillis?, receivedAt: UnixMillis, reason: String?
+        sequence: Int64,
+        provider: ProviderID,
+        eventID: String,
+        type: String,
+        outcome: EventOutcome,
+        environment: StoreEnvironment?,
+        user: String?,
+        occurredAt: UnixMillis?,
+        receivedAt: UnixMillis,
+        reason: String?
     ) {
         self.sequence = sequence
         self.provider = provider
@@ -41,7 +49,10 @@ public struct EventFilter: Hashable, Sendable {
     public var before: Int64?
 
     public init(
-        outcome: EventOutcome? = nil, provider: ProviderID? = nil, user: UserID? = nil, limit: Int = 50,
+        outcome: EventOutcome? = nil,
+        provider: ProviderID? = nil,
+        user: UserID? = nil,
+        limit: Int = 50,
         before: Int64? = nil
     ) {
         self.outcome = outcome
@@ -61,7 +72,10 @@ public struct PurchaseView: Hashable, Sendable {
     public var externalIDs: [String]
 
     public init(
-        purchaseID: String, environment: StoreEnvironment, outcome: PurchaseOutcome?, provider: ProviderID,
+        purchaseID: String,
+        environment: StoreEnvironment,
+        outcome: PurchaseOutcome?,
+        provider: ProviderID,
         externalIDs: [String]
     ) {
         self.purchaseID = purchaseID
@@ -96,7 +110,11 @@ public struct GrantView: Hashable, Sendable {
     public var endedAt: UnixMillis?
 
     public init(
-        grantID: String, until: UnixMillis?, reason: String, entitlement: String, createdAt: UnixMillis,
+        grantID: String,
+        until: UnixMillis?,
+        reason: String,
+        entitlement: String,
+        createdAt: UnixMillis,
         endedAt: UnixMillis?
     ) {
         self.grantID = grantID
@@ -118,7 +136,11 @@ public struct UserView: Hashable, Sendable {
     public var events: [EventView]
 
     public init(
-        ids: [UserID], purchases: [PurchaseView], identities: [IdentityView], grants: [GrantView], events: [EventView]
+        ids: [UserID],
+        purchases: [PurchaseView],
+        identities: [IdentityView],
+        grants: [GrantView],
+        events: [EventView]
     ) {
         self.ids = ids
         self.purchases = purchases

@@ -16,7 +16,10 @@ package enum TransferCoding {
     }
 
     package static func decode(
-        _ bytes: [UInt8], at: UnixMillis, eventID: String, environment: StoreEnvironment?
+        _ bytes: [UInt8],
+        at: UnixMillis,
+        eventID: String,
+        environment: StoreEnvironment?
     ) throws(StorageError) -> Transfer {
         var reader = ByteReader(bytes)
         let from = try holder(&reader)

@@ -24,8 +24,14 @@ public struct RevenueCatAdapter: ProviderAdapter {
     /// `X-RevenueCat-Webhook-Signature: t=<seconds>,v1=<hex>` over `<t>.<body>`; t is the moment of signing, made anew for
     /// each attempt.
     static let scheme = SignatureScheme(
-        header: "X-RevenueCat-Webhook-Signature", layout: .pairs(separator: ",", timestamp: "t", signature: "v1"),
-        encoding: .hex, signed: [.timestamp, .text("."), .body], keys: [.utf8], secondsPast: 300, secondsAhead: 300)
+        header: "X-RevenueCat-Webhook-Signature",
+        layout: .pairs(separator: ",", timestamp: "t", signature: "v1"),
+        encoding: .hex,
+        signed: [.timestamp, .text("."), .body],
+        keys: [.utf8],
+        secondsPast: 300,
+        secondsAhead: 300
+    )
 
     private let secrets: Secrets
     private let redaction = Redaction(userFields: [
@@ -64,7 +70,12 @@ public struct RevenueCatAdapter: ProviderAdapter {
 
     public func normalize(_ delivery: VerifiedDelivery) -> NormalizedEvent {
         var event = NormalizedEvent(
-            eventID: "sha256:" + Digest.sha256Hex(delivery.body), type: "", occurredAt: nil, environment: nil, effects: [])
+            eventID: "sha256:" + Digest.sha256Hex(delivery.body),
+            type: "",
+            occurredAt: nil,
+            environment: nil,
+            effects: []
+        )
         guard let document = JSON(delivery.body) else {
             event.verdict = .quarantined("the body is no JSON")
             return event

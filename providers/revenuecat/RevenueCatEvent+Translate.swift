@@ -36,9 +36,10 @@ extension RevenueCatEvent {
         }
         let (source, target) = (Self.holder(from), Self.holder(to))
         let transfer = Transfer(at: time, eventID: id, from: source, to: target, environment: environment)
-        return [.transfer(transfer)] + identity(target) + identity(source).filter { effect in
-            if case .samePerson = effect { true } else { false }
-        }
+        return [.transfer(transfer)] + identity(target)
+            + identity(source).filter { effect in
+                if case .samePerson = effect { true } else { false }
+            }
     }
 
     private func redeemed(into event: inout NormalizedEvent) throws(Failure) {
@@ -68,7 +69,9 @@ extension RevenueCatEvent {
             throw Failure(reason: "/event/original_transaction_id is missing")
         }
         let namespace = Self.storeNamespaces[store] ?? "revenuecat:" + store.lowercased()
-        var ids = [PurchaseReference.Identifier(id: ExternalID(namespace: namespace, value: first), rank: .subscription)]
+        var ids = [
+            PurchaseReference.Identifier(id: ExternalID(namespace: namespace, value: first), rank: .subscription)
+        ]
         if let transaction, transaction != first {
             ids.append(.init(id: ExternalID(namespace: namespace, value: transaction), rank: .reference))
         }
@@ -99,7 +102,8 @@ extension RevenueCatEvent {
         var facts = facts
         if !holder.users.isEmpty || !holder.anonymous.isEmpty {
             facts.append(
-                .owner(OwnerStatement(source: .own, at: time, users: holder.users, anonymous: holder.anonymous)))
+                .owner(OwnerStatement(source: .own, at: time, users: holder.users, anonymous: holder.anonymous))
+            )
         }
         return [.facts(reference, facts)] + identity(holder)
     }
@@ -118,9 +122,16 @@ extension RevenueCatEvent {
         // The end of the period is moved to the refund's moment, which may be a little before the event.
         let end = try time("expiration_at_ms")
         return Adjustment(
-            id: "refund of \(transaction) at \(start?.value ?? 0)", kind: .refund, standing: standing, size: .full,
-            version: time, at: min(end ?? time, time), payments: [], periodStart: end == nil ? nil : start,
-            periodEnd: nil)
+            id: "refund of \(transaction) at \(start?.value ?? 0)",
+            kind: .refund,
+            standing: standing,
+            size: .full,
+            version: time,
+            at: min(end ?? time, time),
+            payments: [],
+            periodStart: end == nil ? nil : start,
+            periodEnd: nil
+        )
     }
 
     private func state(_ store: String) throws(Failure) -> PurchaseState? {
@@ -128,8 +139,14 @@ extension RevenueCatEvent {
         let start = try time("purchased_at_ms")
         guard let product = try text("product_id") else { throw Failure(reason: "/event/product_id is missing") }
         var state = PurchaseState(
-            periodStart: start, version: time, condition: .active, items: [.init(products: [product], end: end)],
-            purchasedAt: start, entitlements: try entitlements(), store: store.lowercased())
+            periodStart: start,
+            version: time,
+            condition: .active,
+            items: [.init(products: [product], end: end)],
+            purchasedAt: start,
+            entitlements: try entitlements(),
+            store: store.lowercased()
+        )
         if end == nil {
             // No end: a one-time purchase, or a subscription event that cannot be understood.
             switch type {
@@ -193,11 +210,17 @@ extension RevenueCatEvent {
         let reference = PurchaseReference(
             environment: try environment(),
             ids: [.init(id: ExternalID(namespace: namespace, value: transaction), rank: .subscription)],
-            isSecondHand: true)
+            isSecondHand: true
+        )
         let state = PurchaseState(
-            periodStart: try time("purchased_at_ms") ?? time, version: time, condition: .active,
-            items: [.init(products: try text("product_id").map { [$0] } ?? [], end: end)], willRenew: false,
-            entitlements: entitlements, store: store.lowercased())
+            periodStart: try time("purchased_at_ms") ?? time,
+            version: time,
+            condition: .active,
+            items: [.init(products: try text("product_id").map { [$0] } ?? [], end: end)],
+            willRenew: false,
+            entitlements: entitlements,
+            store: store.lowercased()
+        )
         return with(holder, [.state(state)], reference)
     }
 }

@@ -17,7 +17,9 @@ struct RevenueCatEvent {
     init(_ document: JSON, into event: inout NormalizedEvent) throws(Failure) {
         guard let fields = document["event"], fields.object != nil else { throw Failure(reason: "/event is missing") }
         self.fields = fields
-        guard let id = fields["id"]?.string, !id.isEmpty else { throw Failure(reason: "/event/id is missing or no text") }
+        guard let id = fields["id"]?.string, !id.isEmpty else {
+            throw Failure(reason: "/event/id is missing or no text")
+        }
         self.id = id
         event.eventID = id
         guard let type = fields["type"]?.string, !type.isEmpty else {

@@ -54,6 +54,10 @@ let package = Package(
                 "revenuecat/README.md", "revenuecat/samples",
                 "creem/README.md", "creem/creem.json", "creem/samples",
                 "stripe/README.md", "stripe/stripe.json", "stripe/samples",
+                "dodo/README.md", "dodo/dodo.json", "dodo/samples",
+                "polar/README.md", "polar/polar.json", "polar/samples",
+                "lemonsqueezy/README.md", "lemonsqueezy/lemonsqueezy.json", "lemonsqueezy/samples",
+                "paddle/README.md", "paddle/paddle.json", "paddle/samples",
             ],
             swiftSettings: strict
         ),
@@ -105,7 +109,7 @@ let package = Package(
         ),
         .testTarget(
             name: "GatewayTests",
-            dependencies: ["Gateway", "CLI", "TestSupport", "Entitlements"],
+            dependencies: ["Gateway", "CLI", "TestSupport", "Entitlements", "CSQLite"],
             swiftSettings: strictTests
         ),
         .testTarget(

@@ -78,8 +78,11 @@ struct Adjustments {
     }
 
     private var accounts: [Account]
+    /// When the newest payment was for, or was made.
+    private let newestPayment: UnixMillis?
 
     init(payments: [Payment], adjustments: [(adjustment: Adjustment, eventID: String)]) {
+        newestPayment = payments.filter { $0.paidAt != nil }.compactMap { $0.periodStart ?? $0.paidAt }.max()
         var newest: [Adjustment] = []
         for (_, statements) in Dictionary(grouping: adjustments, by: \.adjustment.id) {
             let ordered = statements.sorted { left, right in
@@ -127,12 +130,16 @@ struct Adjustments {
     ///
     /// The period paid for is the one that overlaps most; where none does, the newest that began before it; where the
     /// payment's period is not known, the one running at the refund's time. A payment older than all of them touches none.
+    /// Where the provider gives no periods, a payment that is not the newest one is of an older period.
     func byPeriod(_ periods: [(start: UnixMillis, end: UnixMillis?)]) -> [Int: Ending] {
         var endings: [Int: Ending] = [:]
         for account in accounts {
             guard let ending = account.ending else { continue }
             let target: Int?
             if let paid = account.period {
+                if periods.count == 1, periods[0].start == .earliest, let newestPayment, paid.start < newestPayment {
+                    continue
+                }
                 target = Self.match(paid, in: periods)
             } else {
                 target = periods.lastIndex { $0.start <= ending.at }
@@ -144,11 +151,16 @@ struct Adjustments {
         return endings
     }
 
+    /// A payment without the end of its period was made about when the period began: within this, before or after.
+    private static let nearMillis: Int64 = 3_600_000
+
     private static func match(
         _ paid: (start: UnixMillis, end: UnixMillis?),
         in periods: [(start: UnixMillis, end: UnixMillis?)]
     ) -> Int? {
-        let paidEnd = paid.end ?? paid.start.adding(millis: 1)
+        guard let paidEnd = paid.end else {
+            return periods.lastIndex { $0.start <= paid.start.adding(millis: nearMillis) }
+        }
         var best: (index: Int, span: Int64)?
         for (index, period) in periods.enumerated() {
             // A period lasts at most until the next begins.

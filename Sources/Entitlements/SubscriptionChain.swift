@@ -180,9 +180,11 @@ struct SubscriptionChain {
         }
         let state = newest.state
         let items = self.items(of: newest)
+        // A closing state that tells no end leaves at most what the period was known to give.
+        let known = period.states.filter { $0.order < newest.order }.flatMap { $0.state.items.compactMap(\.end) }.max()
         func upTo(_ closing: UnixMillis?) -> [Share] {
             items.compactMap { item in
-                guard let natural = item.end ?? closing else { return nil }
+                guard let natural = item.end ?? known ?? closing else { return nil }
                 let end = [natural, closing, state.limit].compactMap(\.self).min() ?? natural
                 return Share(item: item, end: end, periodEnd: min(natural, state.limit ?? natural))
             }

@@ -275,7 +275,7 @@ package struct Ingestion<Transaction: StorageTransaction> {
 
         /// Whether anyone outside can see the difference.
         var isVisible: Bool {
-            guard let before else { return true }
+            guard let before else { return after.outcome.map { !$0.lines.isEmpty } ?? false }
             if before.owner != after.owner || before.purchaseID != after.purchaseID { return true }
             switch (before.outcome, after.outcome) {
             case (nil, nil): return false

@@ -16,8 +16,9 @@
 
 _Static_assert(sizeof(struct csystem_event) == sizeof(struct epoll_event), "one layout, so that no event is copied");
 _Static_assert(offsetof(struct csystem_event, slot) == offsetof(struct epoll_event, data), "slot opens the user data");
-_Static_assert(CSYSTEM_READABLE == EPOLLIN && CSYSTEM_WRITABLE == EPOLLOUT && CSYSTEM_ERROR == EPOLLERR, "kernel names");
-_Static_assert(CSYSTEM_HANGUP == EPOLLHUP && CSYSTEM_PEER_ENDED == EPOLLRDHUP && CSYSTEM_EDGE == EPOLLET, "kernel names");
+_Static_assert(CSYSTEM_READABLE == EPOLLIN && CSYSTEM_WRITABLE == EPOLLOUT, "kernel names");
+_Static_assert(CSYSTEM_ERROR == EPOLLERR && CSYSTEM_HANGUP == EPOLLHUP, "kernel names");
+_Static_assert(CSYSTEM_PEER_ENDED == EPOLLRDHUP && CSYSTEM_EDGE == EPOLLET, "kernel names");
 
 static int result_or_errno(int result) { return result < 0 ? -errno : result; }
 
@@ -154,12 +155,13 @@ int csystem_tcp_bind(const struct csystem_address *address, int share_port) {
     socklen_t length = to_socket_address(address, &storage);
     int descriptor = socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor < 0) return -errno;
-    // Accepted sockets inherit the options of their listener, which spares calls for each of them. The limit on bytes not
-    // yet sent makes a slow client's progress visible every 64 KiB instead of every few MiB of kernel buffer.
+    // Accepted sockets inherit the options of their listener, which spares calls for each of them. The limit on bytes
+    // not yet sent makes a slow client's progress visible every 64 KiB instead of every few MiB of kernel buffer.
     int unsent_bytes_max = 128 << 10;
     int failed = set_flag(descriptor, SOL_SOCKET, SO_REUSEADDR) < 0 ||
                  set_flag(descriptor, IPPROTO_TCP, TCP_NODELAY) < 0 ||
-                 setsockopt(descriptor, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_bytes_max, sizeof unsent_bytes_max) < 0 ||
+                 setsockopt(descriptor, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_bytes_max, sizeof unsent_bytes_max)
+                     < 0 ||
                  (share_port && set_flag(descriptor, SOL_SOCKET, SO_REUSEPORT) < 0) ||
                  // An address means itself alone: "[::]" does not take IPv4 connections behind "0.0.0.0"'s back.
                  (address->family == 6 && set_flag(descriptor, IPPROTO_IPV6, IPV6_V6ONLY) < 0) ||

@@ -31,7 +31,8 @@ struct ChunkedDecoder {
     /// Decoded bytes so far; they lie at the front.
     private(set) var bodyCount = 0
 
-    /// Decodes `bytes` from position `bodyCount` to its end. The first `bodyCount` bytes are the content decoded so far.
+    /// Decodes `bytes` from position `bodyCount` to its end. The first `bodyCount` bytes are the content decoded so
+    /// far.
     mutating func decode(_ bytes: UnsafeMutableRawBufferPointer, limits: ServerLimits) -> Outcome {
         var position = bodyCount
         while position < bytes.count {

@@ -11,7 +11,8 @@ final class Connection {
         case deferred
         /// The last answer is being sent.
         case closing
-        /// The last answer is sent and our side ended; what still comes is thrown away, so that the client sees the answer.
+        /// The last answer is sent and our side ended; what still comes is thrown away, so that the client sees the
+        /// answer.
         case lingering
     }
 

@@ -99,8 +99,8 @@ extension EventLoop {
         linger(connection)
     }
 
-    /// Throws away what the client still sends. Closing over unread bytes would reset the connection, and a reset can destroy the answer
-    /// on its way to the client (RFC 9112 §9.6).
+    /// Throws away what the client still sends. Closing over unread bytes would reset the connection, and a reset can
+    /// destroy the answer on its way to the client (RFC 9112 §9.6).
     func linger(_ connection: Connection) {
         scratch.removeAll()
         for _ in 0..<Self.stepsPerTurn {

@@ -102,7 +102,8 @@ extension EventLoop {
         var response = response(connection, connection.deferred)
         fill(&response)
         complete(connection, &response)
-        // Not served here: the handler is in the middle of something, and its next request must not come before that is done.
+        // Not served here: the handler is in the middle of something, and its next request must not come before that is
+        // done.
         enqueue(connection)
     }
 

@@ -9,11 +9,12 @@ enum LoopCommand: Sendable {
 
 /// One thread's share of the server: its listeners, its connections, and the order in which they are served.
 ///
-/// Nothing here is shared; other threads reach the loop through two mailboxes, the handler's and `control`. A turn is: wait, take
-/// events, take messages, reach deadlines, go on with connections that have more to do, enforce time limits.
+/// Nothing here is shared; other threads reach the loop through two mailboxes, the handler's and `control`. A turn is:
+/// wait, take events, take messages, reach deadlines, go on with connections that have more to do, enforce time limits.
 ///
-/// Connections are watched for changes only (edge-triggered): one registration serves a connection's whole life, and reading stops for
-/// a while (a deferred request, a client that does not take its answers) without a system call. The price is `Connection.mayRead`.
+/// Connections are watched for changes only (edge-triggered): one registration serves a connection's whole life, and
+/// reading stops for a while (a deferred request, a client that does not take its answers) without a system call. The
+/// price is `Connection.mayRead`.
 final class EventLoop {
     /// Reads and requests one connection gets in a turn before the others have theirs.
     static let stepsPerTurn = 64

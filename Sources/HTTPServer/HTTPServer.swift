@@ -38,8 +38,8 @@ public final class HTTPServer<Handler: RequestHandler>: Sendable {
     ///
     /// - Parameters:
     ///   - loops: threads that serve, at least 1; one for each core is a good number.
-    ///   - makeHandler: runs once on each loop's thread, with the loop's index and mailbox. The handler stays on that thread, and its
-    ///     `deinit` runs there.
+    ///   - makeHandler: runs once on each loop's thread, with the loop's index and mailbox. The handler stays on that
+    ///     thread, and its `deinit` runs there.
     /// - Throws: `ServerError`, or what `makeHandler` threw. Whatever was already started is then undone.
     public static func start(
         listen: [ListenAddress],

@@ -91,8 +91,8 @@ struct HeadParser {
         return bytes[start &+ 7] == 0x31
     }
 
-    /// Origin form; absolute form, of which the path and query count and the authority is dropped (RFC 9112 §3.2.2); and
-    /// "*" for OPTIONS. CONNECT's authority form is refused.
+    /// Origin form; absolute form, of which the path and query count and the authority is dropped (RFC 9112 §3.2.2);
+    /// and "*" for OPTIONS. CONNECT's authority form is refused.
     private static func parseTarget(
         _ bytes: borrowing Span<UInt8>,
         _ target: Range<Int>,
@@ -159,11 +159,30 @@ struct HeadParser {
         position &+= 1
         while isBlank(bytes[position]) { position &+= 1 }
         let valueStart = position
+        position = endOfPlainWords(bytes, from: position)
         while isValueByte(bytes[position]) { position &+= 1 }
         guard bytes[position] == cr else { throw bytes[position] == lf ? .bareControl : .malformedField }
         guard bytes[position &+ 1] == lf else { throw .bareControl }
         while position > valueStart && isBlank(bytes[position &- 1]) { position &-= 1 }
         return FieldSlot(name: name, value: valueStart..<position)
+    }
+
+    /// Skips eight bytes at a time while none of them is below 0x20 or DEL; tokens and cookies are most of a head.
+    private static func endOfPlainWords(_ bytes: borrowing Span<UInt8>, from start: Int) -> Int {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let tops = ones &* 0x80
+        var position = start
+        while position &+ 8 <= bytes.count {
+            let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: position, as: UInt64.self)
+            // A subtraction borrows into a byte's top bit where that byte was smaller; the first such byte is always a
+            // true one.
+            let controls = (word &- ones &* 0x20) & ~word & tops
+            let difference = word ^ (ones &* 0x7F)
+            let deletes = (difference &- ones) & ~difference & tops
+            if controls | deletes != 0 { break }
+            position &+= 8
+        }
+        return position
     }
 
     @inline(__always)

@@ -2,7 +2,8 @@ internal import CSystem
 
 /// A numeric Internet address and a TCP port: `127.0.0.1:8080`, `[::1]:8080`, `0.0.0.0:0`.
 ///
-/// Host names are not looked up. `[::]` means every IPv6 address and no IPv4 address: list `0.0.0.0` beside it for both.
+/// Host names are not looked up. `[::]` means every IPv6 address and no IPv4 address: list `0.0.0.0` beside it for
+/// both.
 public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     /// The address without brackets, in its canonical spelling.
     public let host: String
@@ -14,7 +15,8 @@ public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads `host:port`.
     ///
-    /// - Throws: `ServerError.malformedAddress` for anything but a numeric address (IPv6 in brackets) and a decimal port.
+    /// - Throws: `ServerError.malformedAddress` for anything but a numeric address (IPv6 in brackets) and
+    ///   a decimal port.
     public init(_ text: String) throws(ServerError) {
         guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else { throw .malformedAddress(text) }
         var host = text[..<colon]

@@ -28,8 +28,8 @@ struct Listeners {
         for descriptor in sockets.joined() { csystem_close(descriptor) }
     }
 
-    /// The first socket is bound alone, so that an address another process listens on is found to be in use although that one shares it;
-    /// from then on it lets its siblings in.
+    /// The first socket is bound alone, so that an address another process listens on is found to be in use although
+    /// that one shares it; from then on it lets its siblings in.
     private mutating func bind(_ wanted: ListenAddress, loops: Int) throws(ServerError) {
         var address = wanted
         for loop in 0..<loops {

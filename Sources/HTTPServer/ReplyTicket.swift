@@ -1,7 +1,8 @@
 /// Names one request of one connection of one loop, so that its answer may come later.
 ///
-/// A value without a pointer: it may be kept for any time and sent to any thread. A connection's slot is used again, with another
-/// generation; each request of a connection has another number. So an answer never reaches a client that did not ask for it.
+/// A value without a pointer: it may be kept for any time and sent to any thread. A connection's slot is used again,
+/// with another generation; each request of a connection has another number. So an answer never reaches a client that
+/// did not ask for it.
 public struct ReplyTicket: Sendable, Hashable {
     let slot: UInt32
     let generation: UInt32

@@ -2,8 +2,8 @@ internal import CSystem
 
 /// One request, whole: its head is parsed and its content has come.
 ///
-/// Valid only during the call that got it: one object serves a whole loop, and every pointer it gives points into the connection's
-/// input. What must live longer has to be copied.
+/// Valid only during the call that got it: one object serves a whole loop, and every pointer it gives points into the
+/// connection's input. What must live longer has to be copied.
 @safe
 public final class Request {
     var head = RequestHead()
@@ -57,7 +57,7 @@ public final class Request {
         return nil
     }
 
-    /// The same for a name that is known only when the program runs.
+    /// As ``header(_:)``, for a name known only when the gateway runs.
     public func header(named name: String) -> UnsafeRawBufferPointer? {
         for field in head.fields where Int(field.nameCount) == name.utf8.count {
             var index = Int(field.nameStart)

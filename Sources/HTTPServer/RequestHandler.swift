@@ -2,8 +2,8 @@ public import Platform
 
 /// What answers the requests of one loop.
 ///
-/// Each loop has a handler of its own, made on the loop's thread, and every method is called on that thread: a handler needs no lock
-/// and must not block. Other threads reach it with messages.
+/// Each loop has a handler of its own, made on the loop's thread, and every method is called on that thread: a handler
+/// needs no lock and must not block. Other threads reach it with messages.
 public protocol RequestHandler: AnyObject, SendableMetatype {
     /// What other threads send to this handler.
     associatedtype Message: Sendable

@@ -2,8 +2,8 @@ internal import Glibc
 
 /// Finds the requests of one connection in its bytes, however they are cut into pieces.
 ///
-/// A value without I/O or clock. It looks at every byte once: the head is searched for its end as it comes, parsed when it is
-/// whole, and parsed a second time when its content had to be waited for, which is cheaper than keeping it.
+/// A value without I/O or clock. It looks at every byte once: the head is searched for its end as it comes, parsed when
+/// it is whole, and parsed a second time when its content had to be waited for, which is cheaper than keeping it.
 struct RequestReader {
     private enum Stage {
         case head
@@ -27,7 +27,8 @@ struct RequestReader {
         case reject(Rejection)
     }
 
-    /// Empty lines tolerated before a request line: RFC 9112 §2.2 asks for one at least; some clients end a body with CRLF.
+    /// Empty lines tolerated before a request line: RFC 9112 §2.2 asks for one at least; some clients end a body with
+    /// CRLF.
     private static let emptyLinesMax = 2
     /// Longer than any registered method ("UPDATEREDIRECTREF"), shorter than a mistake.
     private static let methodBytesMax = 32
@@ -99,7 +100,8 @@ struct RequestReader {
 
     /// The head's length with its empty line, nil when that has not come yet.
     ///
-    /// What is refused depends on the bytes alone, not on how they were cut: each check looks at a prefix of fixed length.
+    /// What is refused depends on the bytes alone, not on how they were cut: each check looks at a prefix of fixed
+    /// length.
     private mutating func findHeadEnd(_ input: ByteBuffer, _ limits: ServerLimits) throws(Rejection) -> Int? {
         if scanned == 0, try !skipEmptyLines(input) { return nil }
         let bytes = unsafe input.readable

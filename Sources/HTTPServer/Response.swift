@@ -1,7 +1,7 @@
 /// The answer to one request, written straight into the connection's output.
 ///
-/// Order: `start`, any number of `header`, one `finish`. `start` again throws away what this response wrote before. The server
-/// adds `Date`, `Content-Length` and, where needed, `Connection`: a handler writes none of them.
+/// Order: `start`, any number of `header`, one `finish`. `start` again throws away what this response wrote before. The
+/// server adds `Date`, `Content-Length` and, where needed, `Connection`: a handler writes none of them.
 public struct Response: ~Copyable {
     private enum Stage {
         case blank, started, finished

@@ -2,7 +2,8 @@
 public struct ServerLimits: Sendable, Equatable {
     /// Request line and header fields together, in bytes; past it 431, or 414 when the request line alone is too long.
     ///
-    /// 16 KiB holds a bearer token of 8 KiB and a browser's cookies. At most 65,535: positions in a head are 16 bits wide.
+    /// 16 KiB holds a bearer token of 8 KiB and a browser's cookies. At most 65,535: positions in a head are 16 bits
+    /// wide.
     public var headBytesMax: Int
     /// The request target, in bytes; past it 414. RFC 9112 §3 asks for 8,000 octets at least for the whole line.
     public var targetBytesMax: Int
@@ -20,11 +21,12 @@ public struct ServerLimits: Sendable, Equatable {
     public var lingerBytesMax: Int
     /// Memory for requests larger than 8 KiB that are still coming in, of the whole server, in bytes; past it 503.
     ///
-    /// Without it, connections that each send most of the largest content would take their number times that. 256 MiB let
-    /// 128 clients send the largest content at once (a buffer doubles as it grows).
+    /// Without it, connections that each send most of the largest content would take their number times that. 256 MiB
+    /// let 128 clients send the largest content at once (a buffer doubles as it grows).
     public var bufferedBytesMax: Int
 
-    /// Seconds from a request's first byte to the end of its head; past it 408. Also how long a new connection may be silent.
+    /// Seconds from a request's first byte to the end of its head; past it 408. Also how long a new connection may be
+    /// silent.
     public var headSeconds: Double
     /// Seconds from the end of the head to the end of the content; past it 408. 1 MiB takes 28 s at 300 kbit/s.
     public var bodySeconds: Double
@@ -40,7 +42,8 @@ public struct ServerLimits: Sendable, Equatable {
 
     /// Open connections of the whole server; a further one is told 503 and closed.
     ///
-    /// An idle connection costs some hundred bytes here and some KiB in the kernel; the usual descriptor limit is 20,000 and up.
+    /// An idle connection costs about 300 bytes here and some KiB in the kernel; when the process may open fewer
+    /// descriptors than this, further clients wait in the kernel's queue.
     public var connectionsMax: Int
 
     /// Limits for a server on the open Internet.

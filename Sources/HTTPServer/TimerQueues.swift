@@ -7,8 +7,8 @@ enum TimeLimit: Int, CaseIterable {
 
 /// At most one time limit for each connection of a loop.
 ///
-/// Everyone in a queue waits equally long, so each queue is in order of its deadlines by itself: setting, moving and clearing
-/// a limit are a few stores, and the next deadline is the first of five fronts. A value without a clock.
+/// Everyone in a queue waits equally long, so each queue is in order of its deadlines by itself: setting, moving and
+/// clearing a limit are a few stores, and the next deadline is the first of five fronts. A value without a clock.
 struct TimerQueues {
     private struct Node {
         var previous: Int32 = -1

@@ -15,8 +15,8 @@ enum TransferResult {
 
 /// The way bytes get from and to a client: every read, write and close of a connection goes through here.
 ///
-/// Plain TCP. An encrypted transport becomes a second case beside the descriptor, with the same five verbs; everything above
-/// deals in bytes and in "not now" only.
+/// Plain TCP. An encrypted transport becomes a second case beside the descriptor, with the same five verbs; everything
+/// above deals in bytes and in "not now" only.
 struct Transport {
     let descriptor: Int32
 

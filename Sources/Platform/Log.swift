@@ -1,8 +1,8 @@
 /// The log of the process: one JSON object a line on standard error.
 ///
-/// Each line has "time" (RFC 3339, UTC, milliseconds), "level" and "message", then the given fields. Writing is the work of
-/// one thread of its own: a reader that does not read never blocks a caller. When 4,096 lines wait, further lines are
-/// dropped, and their number is logged as soon as lines get through again.
+/// Each line has "time" (RFC 3339, UTC, milliseconds), "level" and "message", then the given fields. Writing is the
+/// work of one thread of its own: a reader that does not read never blocks a caller. When 4,096 lines wait, further
+/// lines are dropped, and their number is logged as soon as lines get through again.
 public enum Log {
     private static let sink = LogSink(descriptor: 2)
 

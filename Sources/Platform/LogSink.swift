@@ -36,7 +36,8 @@ struct LogSink: Sendable {
         running?.writer.flush(milliseconds: milliseconds) ?? true
     }
 
-    /// Returns when what waits is written and the thread has ended. To be called once; only a test's sink ends before its process.
+    /// Returns when what waits is written and the thread has ended. To be called once; only a test's sink ends before
+    /// its process.
     func close() {
         running?.writer.close()
         running?.thread.join()

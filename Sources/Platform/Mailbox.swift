@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// A bounded queue from any number of threads to one.
 ///
-/// The only type through which threads speak to each other: a message is a value, and after `post` it belongs to the reader.
-/// Order is kept for each sender. The reader either waits here, or has `descriptor` watched by its event loop.
+/// The only type through which threads speak to each other: a message is a value, and after `post` it belongs to the
+/// reader. Order is kept for each sender. The reader either waits here, or has `descriptor` watched by its event loop.
 ///
 /// `post` may be called by any thread; `drain` and `wait` by one thread only, the reader.
 public final class Mailbox<Message: Sendable>: Sendable {
@@ -19,7 +19,8 @@ public final class Mailbox<Message: Sendable>: Sendable {
 
     /// An event descriptor, readable while messages wait (now and then once more, after the reader already took them).
     ///
-    /// Written only when the first message comes into an empty mailbox, so a busy reader costs its senders no system call.
+    /// Written only when the first message comes into an empty mailbox, so a busy reader costs its senders no system
+    /// call.
     public let descriptor: Int32
 
     /// An empty mailbox for at most `capacity` waiting messages.
@@ -44,15 +45,16 @@ public final class Mailbox<Message: Sendable>: Sendable {
             state.messages.append(message)
             return (true, state.messages.count == 1)
         }
-        // Outside the lock, so that the woken reader does not at once wait for this thread. The reader resets the descriptor
-        // before it takes messages, so this signal can only come once too often, never be lost.
+        // Outside the lock, so that the woken reader does not at once wait for this thread. The reader resets the
+        // descriptor before it takes messages, so this signal can only come once too often, never be lost.
         if wasEmpty { raise() }
         return isTaken
     }
 
     /// Takes every waiting message, in order, in place of what `messages` held.
     ///
-    /// The two arrays change places and keep their storage: a reader that passes the same array each time causes no allocation.
+    /// The two arrays change places and keep their storage: a reader that passes the same array each time causes no
+    /// allocation.
     public func drain(into messages: inout ContiguousArray<Message>) {
         messages.removeAll(keepingCapacity: true)
         _ = csystem_eventfd_reset(descriptor)

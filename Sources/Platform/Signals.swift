@@ -4,8 +4,8 @@ internal import Glibc
 public enum Signals {
     /// Blocks SIGTERM, SIGINT, SIGHUP and SIGPIPE for the calling thread and every thread it starts from now on.
     ///
-    /// Call it first in `main`, before any thread exists. A blocked SIGPIPE means that a write to a closed pipe answers `EPIPE`.
-    /// A child process inherits the block unless its starter resets it.
+    /// Call it first in `main`, before any thread exists. A blocked SIGPIPE means that a write to a closed pipe answers
+    /// `EPIPE`. A child process inherits the block unless its starter resets it.
     public static func block() {
         var set = awaited()
         unsafe sigaddset(&set, SIGPIPE)

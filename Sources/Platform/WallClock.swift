@@ -39,7 +39,8 @@ public struct UTCTime: Sendable, Equatable {
         weekday = Int(Self.remainder(days + 4, 7))
 
         // Counting years from 1 March puts the leap day last, so that a month's start needs no table. An era is the 400
-        // years (146,097 days) after which the calendar repeats; day 0 of era 0 is 0000-03-01, 719,468 days before 1970.
+        // years (146,097 days) after which the calendar repeats; day 0 of era 0 is 0000-03-01, 719,468 days before
+        // 1970.
         let shifted = days + 719_468
         let dayOfEra = Self.remainder(shifted, 146_097)
         let era = (shifted - dayOfEra) / 146_097

@@ -5,7 +5,8 @@ internal import Synchronization
 ///
 /// Asynchronous signals are blocked in it (`Signals` is for the main thread), and it has a stack of 2 MiB.
 public struct WorkerThread: Sendable {
-    /// Deep recursion has no place here; a quarter of the usual 8 MiB leaves room for SQLite and for certificate chains.
+    /// Deep recursion has no place here; a quarter of the usual 8 MiB leaves room for SQLite and for certificate
+    /// chains.
     private static let stackBytes = 2 << 20
 
     private let handle: Handle

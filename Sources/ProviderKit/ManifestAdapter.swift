@@ -50,7 +50,7 @@ public struct ManifestAdapter: ProviderAdapter {
             effects: []
         )
         guard let document = JSON(delivery.body) else {
-            event.verdict = .quarantined("the body is no JSON")
+            event.verdict = .quarantined("the body is no JSON (\(delivery.body.count) bytes)")
             return event
         }
         let reading = ManifestReading(document: document, numberFormat: manifest.event.time.format ?? .seconds)

@@ -55,6 +55,48 @@ extension SQLiteReader {
         return events
     }
 
+    /// Changes made with keys, newest first.
+    public func audit(limit: Int, before: Int64?) throws(StorageError) -> [AuditView] {
+        letGo()
+        let statement = try database.prepare(
+            "SELECT seq, at, key_id, action, user_id, detail FROM audit WHERE seq < ? ORDER BY seq DESC LIMIT ?"
+        )
+        statement.bind(1, before ?? .max)
+        statement.bind(2, Int64(limit))
+        var found: [AuditView] = []
+        while try statement.step() {
+            found.append(
+                AuditView(
+                    sequence: statement.integer(0),
+                    at: UnixMillis(statement.integer(1)),
+                    keyID: statement.text(2),
+                    action: statement.text(3),
+                    user: statement.optionalText(4),
+                    detail: statement.text(5)
+                )
+            )
+        }
+        return found
+    }
+
+    /// One event with its kept body; nil when it was never taken in.
+    public func event(_ provider: ProviderID, _ eventID: String) throws(StorageError) -> RecordedEvent? {
+        letGo()
+        let statement = try database.prepare(
+            "SELECT seq, outcome, received_at, payload FROM event WHERE provider = ? AND event_id = ?"
+        )
+        statement.bind(1, provider.name)
+        statement.bind(2, eventID)
+        guard try statement.step() else { return nil }
+        return RecordedEvent(
+            sequence: statement.integer(0),
+            eventID: eventID,
+            outcome: EventOutcome(rawValue: UInt8(truncatingIfNeeded: statement.integer(1))) ?? .observed,
+            receivedAt: UnixMillis(statement.integer(2)),
+            payload: statement.optionalBlob(3)
+        )
+    }
+
     /// All ids of the person.
     public func person(of user: UserID) throws(StorageError) -> [UserID] {
         let statement = try database.prepare(

@@ -11,9 +11,18 @@ public final class SQLiteStore: Sendable {
     private let mailbox: Mailbox<WriterMessage>
     private let thread: WorkerThread
     private let commits: CommitCounter
+    /// What the writer tells of its work.
+    public let measurements: WriterMeasurements
 
-    private init(path: String, mailbox: Mailbox<WriterMessage>, thread: WorkerThread, commits: CommitCounter) {
+    private init(
+        path: String,
+        mailbox: Mailbox<WriterMessage>,
+        thread: WorkerThread,
+        commits: CommitCounter,
+        measurements: WriterMeasurements
+    ) {
         self.path = path
+        self.measurements = measurements
         self.mailbox = mailbox
         self.thread = thread
         self.commits = commits
@@ -22,14 +31,22 @@ public final class SQLiteStore: Sendable {
     /// Brings the database up to date, elects the rows anew when the configuration changed, and starts the writer.
     ///
     /// - Parameter onChange: Called on the writer's thread after each commit with the rows that changed.
+    /// - Parameter policy: What the seller has configured; nil for what the rows were made with (commands beside a gateway).
     /// - Throws: Why the database cannot be used.
     public static func open(
         path: String,
-        policy: EntitlementPolicy,
+        policy configured: EntitlementPolicy?,
         onChange: @escaping @Sendable ([ChangedRow]) -> Void
     ) throws(StorageError) -> SQLiteStore {
         _ = try Migrations.apply(to: path)
-        try Reelection(path: path, policy: policy).runIfNeeded()
+        let policy: EntitlementPolicy
+        if let configured {
+            policy = configured
+            try Reelection(path: path, policy: policy).runIfNeeded()
+        } else {
+            policy = try storedPolicy(path: path)
+        }
+        let measurements = WriterMeasurements()
         let commits = CommitCounter()
         var failure: StorageError?
         do throws(SystemError) {
@@ -37,7 +54,13 @@ public final class SQLiteStore: Sendable {
             let started = try Mailbox<StorageError?>(capacity: 1)
             let thread = try WorkerThread.start(name: "writer") {
                 do throws(StorageError) {
-                    let writer = try SQLiteWriter(path: path, policy: policy, commits: commits, onChange: onChange)
+                    let writer = try SQLiteWriter(
+                        path: path,
+                        policy: policy,
+                        commits: commits,
+                        measurements: measurements,
+                        onChange: onChange
+                    )
                     _ = started.post(nil)
                     writer.run(mailbox)
                 } catch {
@@ -50,12 +73,31 @@ public final class SQLiteStore: Sendable {
                 started.drain(into: &answers)
             }
             if let answer = answers.first { failure = answer }
-            if failure == nil { return SQLiteStore(path: path, mailbox: mailbox, thread: thread, commits: commits) }
+            if failure == nil {
+                return SQLiteStore(
+                    path: path,
+                    mailbox: mailbox,
+                    thread: thread,
+                    commits: commits,
+                    measurements: measurements
+                )
+            }
             thread.join()
         } catch {
             failure = .unavailable("\(error)")
         }
         throw failure ?? .unavailable("the writer did not start")
+    }
+
+    /// The policy that the rows were made with.
+    ///
+    /// - Throws: `.wrongSchema` when no gateway has ever run on this database.
+    public static func storedPolicy(path: String) throws(StorageError) -> EntitlementPolicy {
+        let database = try SQLiteDatabase(path: path, mode: .readOnly, busyMillis: 1000)
+        let query = try database.prepare("SELECT value FROM meta WHERE name = ?")
+        query.bind(1, Reelection.metaName)
+        guard try query.step() else { throw .wrongSchema("\(path) has never been served; start the gateway once") }
+        return try PolicyCoding.decode(String(decoding: query.blob(0), as: UTF8.self))
     }
 
     /// Hands a change to the writer. False when more wait than the database takes: nothing will happen and `reply` is never

@@ -24,7 +24,10 @@ final class SQLiteWriter {
 
     private let database: SQLiteDatabase
     private let transaction: SQLiteTransaction
-    private let policy: EntitlementPolicy
+    private var policy: EntitlementPolicy
+    private let measurements: WriterMeasurements
+    /// Where the election of all rows anew has come to; nil when none is going on.
+    private var reelectedUpTo: Int64?
     private let onChange: @Sendable ([ChangedRow]) -> Void
     private let commits: CommitCounter
     private let begin: Statement
@@ -38,6 +41,7 @@ final class SQLiteWriter {
         path: String,
         policy: EntitlementPolicy,
         commits: CommitCounter,
+        measurements: WriterMeasurements,
         onChange: @escaping @Sendable ([ChangedRow]) -> Void
     ) throws(StorageError) {
         database = try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: Self.busyMillis)
@@ -50,6 +54,7 @@ final class SQLiteWriter {
         )
         transaction = try SQLiteTransaction(database)
         self.policy = policy
+        self.measurements = measurements
         self.commits = commits
         self.onChange = onChange
         begin = try database.prepare("BEGIN IMMEDIATE")
@@ -64,9 +69,10 @@ final class SQLiteWriter {
     func run(_ mailbox: Mailbox<WriterMessage>) {
         var waiting = ContiguousArray<WriterMessage>()
         while true {
-            _ = mailbox.wait(milliseconds: nil)
+            _ = mailbox.wait(milliseconds: reelectedUpTo == nil ? nil : 0)
             mailbox.drain(into: &waiting)
             if waiting.isEmpty, mailbox.isClosed { break }
+            if reelectedUpTo != nil { reelectSome() }
             var start = 0
             while start < waiting.count {
                 let end = min(start + Self.batchMax, waiting.count)
@@ -89,14 +95,19 @@ final class SQLiteWriter {
                 results.append(result)
             }
             try transaction.saveVersion()
+            let started = MonotonicNanos.now()
             try commit.run()
+            measurements.commitMicros.add(Int(MonotonicNanos.now().nanoseconds(since: started) / 1000))
         } catch {
             abandon()
+            measurements.failures.add()
             for message in batch { message.reply(.failure(error)) }
             return
         }
         // Nothing is told to anyone before this line: COMMIT has returned, the disk has it.
         commits.increment()
+        measurements.batchSize.add(batch.count)
+        measurements.rowsChanged.add(changed.count)
         if !changed.isEmpty { onChange(changed) }
         for (message, result) in zip(batch, results) {
             message.reply(result.map { Committed(afterCommit: $0) })
@@ -146,6 +157,14 @@ final class SQLiteWriter {
                 .erase(user, at: actor.at, &changed)
             try audit("erase", nil, actor, "")
             return .erased
+        case .replay(let sequence, let incoming, let actor):
+            return try replay(sequence, incoming, actor, &changed)
+        case .adopt(let policy):
+            self.policy = policy
+            reelectedUpTo = 0
+            // Written when all rows are done: a stop before that elects them at the next start.
+            try transaction.setMeta(Reelection.metaName, "being adopted")
+            return .adopted
         case .probe(let moment):
             try transaction.setMeta("probe", String(moment.value))
             return .ready
@@ -160,6 +179,66 @@ final class SQLiteWriter {
         let outcome = try ingestion.ingest(incoming)
         changed += ingestion.changedRows
         return outcome
+    }
+
+    private func replay(
+        _ sequence: EventSequence,
+        _ incoming: IncomingEvent?,
+        _ actor: Actor,
+        _ changed: inout [ChangedRow]
+    ) throws(StorageError) -> StoreResult {
+        let query = try database.prepare("SELECT outcome, provider, event_id FROM event WHERE seq = ?")
+        query.bind(1, sequence)
+        guard try query.step() else { return .notFound }
+        let before = EventOutcome(rawValue: UInt8(truncatingIfNeeded: query.integer(0))) ?? .observed
+        let name = "\(query.text(1)) \(query.text(2))"
+        query.reset()
+        var ingestion = Ingestion(policy: policy, transaction: transaction)
+        var outcome = before
+        if let incoming {
+            outcome = try ingestion.replay(sequence, incoming, before: before)
+        } else {
+            let facts = try database.prepare("SELECT DISTINCT purchase FROM fact WHERE event = ?")
+            facts.bind(1, sequence)
+            var keys: [PurchaseKey] = []
+            while try facts.step() { keys.append(facts.integer(0)) }
+            facts.reset()
+            _ = try ingestion.recomputeAll(keys, actor.at)
+        }
+        changed += ingestion.changedRows
+        try audit("replay", nil, actor, name)
+        return .replayed(outcome)
+    }
+
+    /// A few purchases of an election that goes through all of them, in a transaction of its own, so that deliveries wait
+    /// no longer than for one of their own batches.
+    private func reelectSome() {
+        guard let last = reelectedUpTo else { return }
+        var changed: [ChangedRow] = []
+        do throws(StorageError) {
+            let query = try database.prepare("SELECT id FROM purchase WHERE id > ? ORDER BY id LIMIT ?")
+            query.bind(1, last)
+            query.bind(2, Int64(Self.batchMax))
+            var keys: [PurchaseKey] = []
+            while try query.step() { keys.append(query.integer(0)) }
+            query.reset()
+            try begin.run()
+            var ingestion = Ingestion(policy: policy, transaction: transaction)
+            _ = try ingestion.recomputeAll(keys, UnixMillis(wallClockMillis()))
+            changed = ingestion.changedRows
+            if keys.isEmpty { try transaction.setMeta(Reelection.metaName, PolicyCoding.encode(policy)) }
+            try transaction.saveVersion()
+            try commit.run()
+            reelectedUpTo = keys.last
+        } catch {
+            // Tried again with the next turn.
+            abandon()
+            measurements.failures.add()
+            return
+        }
+        commits.increment()
+        measurements.rowsChanged.add(changed.count)
+        if !changed.isEmpty { onChange(changed) }
     }
 
     // MARK: - By hand

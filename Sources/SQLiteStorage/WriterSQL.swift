@@ -78,7 +78,9 @@ struct WriterSQL {
             """
         )
         purchasesCarrying = try database.prepare("SELECT DISTINCT purchase FROM external_id WHERE value = ?")
-        insertFact = try database.prepare("INSERT INTO fact (purchase, event, place, body) VALUES (?, ?, ?, ?)")
+        insertFact = try database.prepare(
+            "INSERT OR REPLACE INTO fact (purchase, event, place, body) VALUES (?, ?, ?, ?)"
+        )
         facts = try database.prepare(
             """
             SELECT event.provider, event.event_id, fact.body FROM fact JOIN event ON event.seq = fact.event

@@ -76,6 +76,39 @@ package struct Ingestion<Transaction: StorageTransaction> {
         return conclusion.outcome
     }
 
+    /// Takes a recorded event in again, with what its body says now. Its facts replace the ones it had.
+    package mutating func replay(
+        _ sequence: EventSequence,
+        _ incoming: IncomingEvent,
+        before: EventOutcome
+    ) throws(StorageError) -> EventOutcome {
+        var conclusion: EventConclusion
+        switch incoming.event.verdict {
+        case .observed(let reason): conclusion = EventConclusion(outcome: .observed, reason: reason)
+        case .quarantined(let reason): conclusion = EventConclusion(outcome: .quarantined, reason: reason)
+        case .counted, nil: conclusion = try apply(incoming, sequence)
+        }
+        switch conclusion.outcome {
+        case .parked, .unmapped, .quarantined: conclusion.payload = incoming.redactedPayload()
+        case .unchanged, .stale:
+            // What could not count before counts now, even when a changed configuration has brought it into the row already.
+            if before == .unmapped || before == .parked || before == .quarantined { conclusion.outcome = .applied }
+        case .applied, .duplicate, .observed: break
+        }
+        try transaction.conclude(sequence, conclusion)
+        return conclusion.outcome
+    }
+
+    /// Works out again what an event's facts are part of.
+    package mutating func recomputeAll(_ keys: [PurchaseKey], _ now: UnixMillis) throws(StorageError) -> Bool {
+        var owners: Set<UserID> = []
+        for key in keys {
+            guard let change = try recompute(key) else { continue }
+            owners.formUnion([change.before?.owner, change.after.owner].compactMap(\.self))
+        }
+        return try elect(owners, in: Set(StoreEnvironment.allCases), now)
+    }
+
     // MARK: - Effects
 
     /// What the effects of one event touch.

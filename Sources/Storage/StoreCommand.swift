@@ -7,9 +7,16 @@ public enum StoreCommand: Sendable {
     case endGrant(user: UserID, grantID: String, by: Actor)
     case addIdentity(IdentityRequest)
     case erase(user: UserID, by: Actor)
+    /// Takes a recorded event in again: with what its kept body says now, or, without one, from its facts.
+    case replay(EventSequenceNumber, IncomingEvent?, by: Actor)
+    /// The seller has changed the policy: rows are elected anew, a few with each turn of the writer.
+    case adopt(EntitlementPolicy)
     /// Writes something small: readiness is that a write goes through.
     case probe(UnixMillis)
 }
+
+/// An event's place in the order of arrival.
+public typealias EventSequenceNumber = Int64
 
 /// Who makes a change by hand, and when.
 public struct Actor: Hashable, Sendable {
@@ -78,6 +85,8 @@ public enum StoreResult: Hashable, Sendable {
     case notFound
     case identityAdded(isNew: Bool)
     case erased
+    case replayed(EventOutcome)
+    case adopted
     case ready
 }
 

@@ -149,3 +149,39 @@ public struct UserView: Hashable, Sendable {
         self.events = events
     }
 }
+
+/// A change made with a key.
+public struct AuditView: Hashable, Sendable {
+    public var sequence: Int64
+    public var at: UnixMillis
+    public var keyID: String
+    public var action: String
+    public var user: String?
+    public var detail: String
+
+    public init(sequence: Int64, at: UnixMillis, keyID: String, action: String, user: String?, detail: String) {
+        self.sequence = sequence
+        self.at = at
+        self.keyID = keyID
+        self.action = action
+        self.user = user
+        self.detail = detail
+    }
+}
+
+/// An event with its kept body, to be taken in again.
+public struct RecordedEvent: Hashable, Sendable {
+    public var sequence: Int64
+    public var eventID: String
+    public var outcome: EventOutcome
+    public var receivedAt: UnixMillis
+    public var payload: [UInt8]?
+
+    public init(sequence: Int64, eventID: String, outcome: EventOutcome, receivedAt: UnixMillis, payload: [UInt8]?) {
+        self.sequence = sequence
+        self.eventID = eventID
+        self.outcome = outcome
+        self.receivedAt = receivedAt
+        self.payload = payload
+    }
+}

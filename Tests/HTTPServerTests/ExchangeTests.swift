@@ -40,7 +40,8 @@ import Testing
             #expect(try client.response().body == "POST /echo ? 127.0.0.1 0:\(body)")
         }
         client.send(
-            "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\nfoo\r\n3\r\nbar\r\n0\r\nX: y\r\n\r\n"
+            "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                + "3;x\r\nfoo\r\n3\r\nbar\r\n0\r\nX: y\r\n\r\n"
         )
         #expect(try client.response().body == "POST /echo ? 127.0.0.1 0:foobar")
     }
@@ -71,6 +72,27 @@ import Testing
         for byte in text.utf8 { client.send([byte]) }
         #expect(try client.response().headers["x-tag"] == "slow")
         #expect(try client.response().body.hasSuffix(":hi"))
+    }
+
+    /// A head is not kept while its content is awaited; other clients' requests meanwhile must not show in it.
+    @Test func keepsInterleavedClientsApart() throws {
+        let test = try TestServer()
+        let slow = try test.client()
+        let quick = try test.client()
+        for framing in [
+            "Content-Length: 5\r\n\r\nhe|llo", "Transfer-Encoding: chunked\r\n\r\n5\r\nhe|llo\r\n0\r\n\r\n",
+        ] {
+            let halves = framing.split(separator: "|")
+            slow.send("PUT /echo?slow HTTP/1.1\r\nHost: a\r\nX-Tag: slow\r\n\(halves[0])")
+            for _ in 0..<3 {
+                quick.send(get("/size/32?quick", "X-Tag: quick\r\nX-Tag: again\r\n"))
+                #expect(try quick.response().status == 200)
+            }
+            slow.send(String(halves[1]))
+            let response = try slow.response()
+            #expect(response.body == "PUT /echo ?slow 127.0.0.1 0:hello")
+            #expect(response.headers["x-tag"] == "slow" && response.headers["x-tags"] == "1")
+        }
     }
 
     @Test func answersPipelinedRequestsInOrder() throws {
@@ -225,8 +247,8 @@ import Testing
         let addresses = [
             try ListenAddress("127.0.0.1:0"), try ListenAddress("127.0.0.1:0"), try ListenAddress("[::1]:0"),
         ]
-        let server = try HTTPServer<TestHandler>.start(listen: addresses, loops: 2) { loop, _ in
-            TestHandler(loop: loop, record: record)
+        let server = try HTTPServer<TestHandler>.start(listen: addresses, loops: 2) { _, _ in
+            TestHandler(record: record)
         }
         #expect(server.addresses.count == 3)
         #expect(Set(server.addresses).count == 3)
@@ -237,6 +259,21 @@ import Testing
             #expect(try client.response().body == "GET /echo ? 127.0.0.1 \(index):")
         }
         server.stop()
+    }
+
+    /// Said between two requests when the loop had to wait for the second, and not while there is work.
+    @Test func tellsTheHandlerBeforeItBlocks() throws {
+        let test = try TestServer()
+        let client = try test.client()
+        func sleeps() throws -> Int { Int(try client.response().body) ?? -1 }
+        client.send(get("/sleeps"))
+        let first = try sleeps()
+        try eventually {
+            client.send(get("/sleeps") + get("/sleeps"))
+            let later = try sleeps()
+            #expect(try sleeps() == later)
+            return later > first
+        }
     }
 
     @Test func takesAnAbsoluteTargetWithoutAPath() throws {

@@ -36,7 +36,7 @@ import Testing
         for loops in [1, 2] {
             #expect(throws: ServerError.addressInUse(address)) {
                 try HTTPServer<TestHandler>.start(listen: [address], loops: loops) { loop, _ in
-                    TestHandler(loop: loop, record: other)
+                    TestHandler(record: other)
                 }
             }
         }
@@ -45,12 +45,12 @@ import Testing
         let free: ListenAddress
         do { free = try TestServer().server.addresses[0] }
         #expect(throws: ServerError.addressInUse(address)) {
-            try HTTPServer<TestHandler>.start(listen: [free, address], loops: 2) { loop, _ in
-                TestHandler(loop: loop, record: other)
+            try HTTPServer<TestHandler>.start(listen: [free, address], loops: 2) { _, _ in
+                TestHandler(record: other)
             }
         }
-        let again = try HTTPServer<TestHandler>.start(listen: [free], loops: 2) { loop, _ in
-            TestHandler(loop: loop, record: other)
+        let again = try HTTPServer<TestHandler>.start(listen: [free], loops: 2) { _, _ in
+            TestHandler(record: other)
         }
         #expect(again.addresses == [free])
     }
@@ -59,8 +59,8 @@ import Testing
         let address = try ListenAddress("192.0.2.1:8080")
         let other = try Record().mailbox
         #expect(throws: ServerError.cannotListen(address, .call("bind", EADDRNOTAVAIL))) {
-            try HTTPServer<TestHandler>.start(listen: [address], loops: 1) { loop, _ in
-                TestHandler(loop: loop, record: other)
+            try HTTPServer<TestHandler>.start(listen: [address], loops: 1) { _, _ in
+                TestHandler(record: other)
             }
         }
     }
@@ -73,7 +73,7 @@ import Testing
         #expect(throws: NoHandler(loop: 1)) {
             try HTTPServer<TestHandler>.start(listen: [free], loops: 3) { loop, _ in
                 if loop == 1 { throw NoHandler(loop: 1) }
-                return TestHandler(loop: loop, record: mailbox)
+                return TestHandler(record: mailbox)
             }
         }
         #expect(record.events.filter { $0 == .made }.count == 2)
@@ -128,6 +128,22 @@ import Testing
         #expect(try deferred.isEndedByServer())
         stopper.join()
         #expect(test.record.cancelled.isEmpty)
+    }
+
+    /// The loop is busy while a client connects and sends and the stop is asked for: that client was let in and is
+    /// answered.
+    @Test func stopAnswersWhoIsAlreadyConnected() throws {
+        let test = try TestServer()
+        let blocker = try test.client()
+        blocker.send(get("/block/200"))
+        try eventually { test.record.events.contains(.blocking) }
+        let late = try test.client()
+        late.send(get("/echo?late"))
+        test.server.stop()
+        #expect(try blocker.response().status == 200)
+        let response = try late.response()
+        #expect(response.body.contains("?late ") && response.headers["connection"] == "close")
+        #expect(try late.isEndedByServer())
     }
 
     @Test func stopDoesNotWaitForEver() throws {

@@ -20,10 +20,13 @@ import Testing
         client.send(get("/echo"))
         #expect(try client.response().status == 200)
         let start = MonotonicNanos.now()
-        for byte in "GET /echo HTTP/1.1\r\nHost: a\r\nX-Slow: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa".utf8 {
-            if !client.isSilent(milliseconds: 10) { break }
-            client.send([byte])
+        let bytes = Array("GET /echo HTTP/1.1\r\nHost: a\r\nX-Slow: \(String(repeating: "a", count: 200))".utf8)
+        var sent = 0
+        while sent < bytes.count && client.isSilent(milliseconds: 10) {
+            client.send([bytes[sent]])
+            sent += 1
         }
+        #expect(sent < bytes.count)
         let response = try client.response()
         #expect(response.status == 408)
         #expect(response.body.contains("\"code\":\"request_timeout\""))
@@ -32,16 +35,17 @@ import Testing
         #expect(try client.isEndedByServer())
     }
 
-    @Test(arguments: ["Content-Length: 100", "Transfer-Encoding: chunked"])
+    @Test(arguments: ["Content-Length: 1000", "Transfer-Encoding: chunked"])
     func aSlowBodyIsTimedAsAWhole(framing: String) throws {
         let test = try TestServer(limits: ServerLimits(bodySeconds: 0.2))
         let client = try test.client()
         client.send("POST /echo HTTP/1.1\r\nHost: a\r\n\(framing)\r\n\r\n")
-        for _ in 0..<50 {
-            if !client.isSilent(milliseconds: 10) { break }
-            client.send("1")
-            if framing.hasPrefix("T") { client.send("\r\nx\r\n") }
+        var sent = 0
+        while sent < 200 && client.isSilent(milliseconds: 10) {
+            client.send(framing.hasPrefix("T") ? "1\r\nx\r\n" : "x")
+            sent += 1
         }
+        #expect(sent < 200)
         #expect(try client.response().status == 408)
     }
 

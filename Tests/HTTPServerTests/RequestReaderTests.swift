@@ -145,11 +145,16 @@ import Testing
         }
     }
 
+    /// At each place among bytes that are looked at together, too.
     @Test func triesEveryByteInAFieldValue() {
         for byte in UInt8.min...UInt8.max {
-            let bytes = Array("GET / HTTP/1.1\r\nHost: a\r\nX: a".utf8) + [byte] + Array("b\r\n\r\n".utf8)
-            let isRead = readings(of: [bytes]).first.map { if case .request = $0 { true } else { false } }
-            #expect(isRead == (byte == 9 || (byte >= 32 && byte != 127)), "byte \(byte)")
+            for before in [1, 5, 8, 11, 15] {
+                let bytes =
+                    Array("GET / HTTP/1.1\r\nHost: a\r\nX: ".utf8) + [UInt8](repeating: 0x61, count: before) + [byte]
+                    + Array("\u{ff}bcdefghijklmnopqrstuvwxyz\r\n\r\n".utf8)
+                let isRead = readings(of: [bytes]).first.map { if case .request = $0 { true } else { false } }
+                #expect(isRead == (byte == 9 || (byte >= 32 && byte != 127)), "byte \(byte) after \(before)")
+            }
         }
     }
 

@@ -9,7 +9,7 @@ final class Record {
         case cancelled(ReplyTicket)
         case made
         case ended
-        case slept
+        case blocking
     }
 
     /// What the handlers, on their threads, write to.
@@ -35,9 +35,12 @@ final class Record {
     }
 }
 
-/// Answers by path:
+/// Answers by path.
+///
 /// `/echo` with what it saw; `/later` when the test replies; `/wait/N` after N milliseconds; `/size/N` with N bytes;
-/// `/status/N` with that status; `/close`, `/unfinished`, `/restart`, `/scribble` (writes, then defers) as they say; else 404.
+/// `/status/N` with that status; `/block/N` after blocking its loop for N milliseconds; `/sleeps` with how often the
+/// loop said that it would sleep; `/close`, `/unfinished`, `/restart`, `/inject`, `/scribble` (writes, then defers)
+/// as they say; else 404.
 final class TestHandler: RequestHandler {
     enum Message: Sendable {
         case reply(ReplyTicket, String)
@@ -47,11 +50,10 @@ final class TestHandler: RequestHandler {
     }
 
     private let record: Mailbox<Record.Event>
+    private var sleeps = 0
     private var waiting: [(MonotonicNanos, ReplyTicket)] = []
-    private let loop: Int
 
-    init(loop: Int, record: Mailbox<Record.Event>) {
-        self.loop = loop
+    init(record: Mailbox<Record.Event>) {
         self.record = record
         record.post(.made)
     }
@@ -80,7 +82,8 @@ final class TestHandler: RequestHandler {
             let name = text(request.methodName)
             finish(
                 &response,
-                "\(name) \(path) ?\(text(request.query)) \(request.peerAddress) \(request.listener):\(text(request.body))"
+                "\(name) \(path) ?\(text(request.query)) \(request.peerAddress) \(request.listener):"
+                    + text(request.body)
             )
         case "later", "scribble":
             if parts.first == "scribble" {
@@ -99,6 +102,14 @@ final class TestHandler: RequestHandler {
         case "status":
             response.start(number)
             finish(&response, "text")
+        case "sleeps":
+            response.start(200)
+            finish(&response, "\(sleeps)")
+        case "block":
+            record.post(.blocking)
+            usleep(UInt32(number) * 1_000)
+            response.start(200)
+            response.finish()
         case "close":
             response.start(200)
             response.closeAfterwards()
@@ -162,7 +173,7 @@ final class TestHandler: RequestHandler {
         waiting.removeAll { $0.0 <= now }
     }
 
-    func loopWillSleep() { if loop < 0 { record.post(.slept) } }
+    func loopWillSleep() { sleeps += 1 }
 }
 
 /// A server on a free loopback port, with what its handlers saw.
@@ -177,7 +188,7 @@ struct TestServer {
             listen: [ListenAddress("127.0.0.1:0")],
             loops: loops,
             limits: limits
-        ) { loop, _ in TestHandler(loop: loop, record: record) }
+        ) { _, _ in TestHandler(record: record) }
     }
 
     var port: Int { server.addresses[0].port }

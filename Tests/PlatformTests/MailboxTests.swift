@@ -57,6 +57,12 @@ import Testing
         mailbox.post(1)
         mailbox.post(2)
         #expect(isReadable(mailbox.descriptor))
+        // Only the first message cost its sender a system call.
+        var signals: UInt64 = 0
+        #expect(read(mailbox.descriptor, &signals, 8) == 8)
+        #expect(signals == 1)
+        mailbox.post(3)
+        #expect(!isReadable(mailbox.descriptor))
         var batch: ContiguousArray<Int> = []
         mailbox.drain(into: &batch)
         #expect(!isReadable(mailbox.descriptor))

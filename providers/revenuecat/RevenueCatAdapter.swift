@@ -77,7 +77,7 @@ public struct RevenueCatAdapter: ProviderAdapter {
             effects: []
         )
         guard let document = JSON(delivery.body) else {
-            event.verdict = .quarantined("the body is no JSON")
+            event.verdict = .quarantined("the body is no JSON (\(delivery.body.count) bytes)")
             return event
         }
         do throws(RevenueCatEvent.Failure) {

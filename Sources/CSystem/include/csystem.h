@@ -77,8 +77,8 @@ int csystem_thread_start(uint64_t *thread, const char *name, size_t stack_bytes,
                          void *_Nullable (*_Nonnull body)(void *_Nullable), void *_Nullable context);
 int csystem_thread_join(uint64_t thread);
 
-// Tell the race detector (ThreadSanitizer) of a lock it cannot see: Swift's Mutex lives in a library that is not instrumented.
-// `lock` is any address that stands for that lock. Without the detector they do nothing.
+// Tell the race detector (ThreadSanitizer) of a lock it cannot see: Swift's Mutex lives in a library that is not
+// instrumented. `lock` is any address that stands for that lock. Without the detector they do nothing.
 void csystem_lock_taken(const void *lock);
 void csystem_lock_given_up(const void *lock);
 

@@ -18,26 +18,10 @@ enum EnabledCases {
         switch area {
         case .core: !coreLater.contains(testCase.id)
         case .revenuecat: !testCase.isTagged("sync")
-        case .webbilling: testCase.isNamed("CREEM-", "STRIPE-", "CROSS-") || isKnownMistake(testCase)
+        case .webbilling: true
         case .gate: false
         case .licenses: false
         case .stores: false
         }
-    }
-
-    /// The `B-` cases are mistakes that integrations of these providers have made.
-    private static func isKnownMistake(_ testCase: ConformanceCase) -> Bool {
-        testCase.isNamed("B-") && testCase.isTagged("creem", "stripe")
-    }
-}
-
-extension ConformanceCase {
-    /// Whether the id begins with one of these.
-    fileprivate func isNamed(_ prefixes: String...) -> Bool {
-        prefixes.contains { id.hasPrefix($0) }
-    }
-
-    fileprivate func isTagged(_ wanted: String...) -> Bool {
-        wanted.contains { tags.contains($0) }
     }
 }

@@ -1,0 +1,71 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@testable internal import SQLiteStorage
+@testable internal import Storage
+
+struct MigrationsTests {
+    private func database(_ body: (String) throws -> Void) throws {
+        let folder = try TemporaryFolder(prefix: "migrations")
+        defer { folder.remove() }
+        try body(folder.file("gateway.db"))
+    }
+
+    @Test("applied once; a second time is nothing")
+    func twice() throws {
+        try database { path in
+            let (first, second) = (try Migrations.apply(to: path), try Migrations.apply(to: path))
+            #expect(first == Migrations.known.map(\.name))
+            #expect(second.isEmpty)
+        }
+    }
+
+    @Test("a file that was edited after it was applied is refused by name")
+    func edited() throws {
+        try database { path in
+            _ = try Migrations.apply(to: path)
+            try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: 0).execute(
+                "UPDATE migration SET checksum = 'x'"
+            )
+            let error = #expect(throws: StorageError.self) { try Migrations.apply(to: path) }
+            guard case .wrongSchema(let reason) = error else {
+                return #expect(Bool(false), "\(String(describing: error))")
+            }
+            #expect(reason.contains(Migrations.known[0].name))
+        }
+    }
+
+    @Test("a database of a newer version is refused")
+    func newer() throws {
+        try database { path in
+            _ = try Migrations.apply(to: path)
+            try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: 0)
+                .execute("INSERT INTO migration VALUES (9999, '9999_later.sql', 'x')")
+            let error = #expect(throws: StorageError.self) { try Migrations.apply(to: path) }
+            guard case .wrongSchema(let reason) = error else {
+                return #expect(Bool(false), "\(String(describing: error))")
+            }
+            #expect(reason.contains("newer"))
+        }
+    }
+
+    @Test("the files are numbered without gaps from 1")
+    func numbers() {
+        #expect(Migrations.known.map(\.number) == Array(1...Migrations.known.count))
+    }
+
+    @Test("what is no database is refused")
+    func noDatabase() throws {
+        try database { path in
+            try Array(String(repeating: "no database ", count: 200).utf8).write(toFile: path)
+            #expect(throws: StorageError.self) { try Migrations.apply(to: path) }
+        }
+    }
+}
+
+extension [UInt8] {
+    fileprivate func write(toFile path: String) throws {
+        try Data(self).write(to: URL(fileURLWithPath: path))
+    }
+}

@@ -25,3 +25,9 @@ enum EnabledCases {
         }
     }
 }
+
+extension ConformanceCase {
+    fileprivate func isTagged(_ wanted: String...) -> Bool {
+        wanted.contains { tags.contains($0) }
+    }
+}

@@ -1,13 +1,18 @@
 /// That a customer (or an anonymous id) is this user, as an event or an administrator says.
 public struct CustomerLink: Hashable, Sendable {
     public var user: UserID
+    /// When it was last said.
     public var at: UnixMillis
     public var eventID: String
+    /// When it was first said, nobody else having been named since: from here on the customer is the user.
+    public var since: UnixMillis
 
-    public init(user: UserID, at: UnixMillis, eventID: String) {
+    /// - Parameter since: Nil where it was said once.
+    public init(user: UserID, at: UnixMillis, eventID: String, since: UnixMillis? = nil) {
         self.user = user
         self.at = at
         self.eventID = eventID
+        self.since = since ?? at
     }
 
     /// Whether this link is the newer one (rule 6 d).
@@ -66,6 +71,9 @@ public protocol IdentitySource {
 ///
 /// The newest of (a) a claim of exactly this purchase, else (b) its own facts naming a user, else (c) a checkout that names
 /// it, else (d) the newest link of its customer; then the transfers that came later in time, in their order.
+///
+/// A link counts from when it was first said: it is told again with every event of the person, and telling it again must
+/// not undo a transfer.
 public struct Ownership: Hashable, Sendable {
     public var owner: UserID?
     /// Every customer and user id the answer depends on: when one of them changes, it is worked out again.
@@ -87,11 +95,14 @@ public struct Ownership: Hashable, Sendable {
     ) throws -> Ownership {
         var statements: [(statement: OwnerStatement, eventID: String)] = []
         var customers: Set<CustomerID> = []
+        // Whom a statement names matters even where another one was chosen: an erased person must be found in all of them.
+        var named: Set<UserID> = []
         var canTransfer = false
         for recorded in facts {
             switch recorded.fact {
             case .owner(let statement):
                 statements.append((statement, recorded.eventID))
+                named.formUnion(statement.users)
                 customers.formUnion(statement.anonymous)
                 canTransfer = canTransfer || recorded.isSecondHand || !statement.anonymous.isEmpty
             case .customer(let customer): customers.insert(customer)
@@ -100,6 +111,7 @@ public struct Ownership: Hashable, Sendable {
             }
         }
         var result = Ownership(owner: nil, dependsOn: Set(customers.map(Dependency.customer)))
+        result.dependsOn.formUnion(named.map(Dependency.user))
         var holder = Holder(users: [], anonymous: [])
         var since: UnixMillis?
 
@@ -109,50 +121,58 @@ public struct Ownership: Hashable, Sendable {
         }
         if let claim = try identities.newestClaim(of: ids) {
             (holder.users, since) = ([claim.user], claim.at)
-        } else if let named = newest(.own) ?? newest(.checkout) {
-            (holder, since) = (Holder(users: named.users, anonymous: named.anonymous), named.at)
-        } else if let link = try newestLink(of: customers, identities) {
-            (holder.users, since) = ([link.user], link.at)
-        } else if let named = statements.max(by: { ($0.statement.at, $0.eventID) < ($1.statement.at, $1.eventID) }) {
-            (holder.anonymous, since) = (named.statement.anonymous, named.statement.at)
+        } else if let own = newest(.own) ?? newest(.checkout) {
+            (holder, since) = (Holder(users: own.users, anonymous: own.anonymous), own.at)
+        } else if canTransfer {
+            let last = statements.max { ($0.statement.at, $0.eventID) < ($1.statement.at, $1.eventID) }?.statement
+            holder.anonymous = last?.anonymous ?? []
+            since = statements.map(\.statement.at).min() ?? .earliest
         }
         if canTransfer, let since {
-            try result.follow(from: &holder, since: since, environment: environment, identities)
+            try result.follow(from: &holder, linkedBy: customers, since: since, environment: environment, identities)
+        } else if holder.users.isEmpty, let link = try newestLink(of: customers, identities) {
+            holder.users = [link.user]
         }
-        result.owner = holder.users.first
+        result.owner = holder.users.first.flatMap { $0.isErased ? nil : $0 }
         result.dependsOn.formUnion(holder.users.map(Dependency.user))
         return result
     }
 
+    /// Goes through what happened to the holder in the order of time: transfers, and links of anonymous ids.
     private mutating func follow(
         from holder: inout Holder,
+        linkedBy customers: Set<CustomerID>,
         since: UnixMillis,
         environment: StoreEnvironment,
         _ identities: some IdentitySource
     ) throws {
-        var moment = (at: since, eventID: "")
-        var isFirst = true
+        var customers = customers
+        // Strictly later in time than the statement; among transfers of one moment the event id decides.
+        var moment: (at: UnixMillis, eventID: String?) = (since, nil)
+        func isLater(_ transfer: Transfer) -> Bool {
+            guard let eventID = moment.eventID else { return transfer.at > moment.at }
+            return (transfer.at, transfer.eventID) > (moment.at, eventID)
+        }
         for _ in 0..<Ownership.transfersMax {
             dependsOn.formUnion(holder.users.map(Dependency.user))
             dependsOn.formUnion(holder.anonymous.map(Dependency.customer))
             let current = holder
             let next = try identities.transfers(from: holder)
                 .filter { transfer in
-                    guard transfer.environment == nil || transfer.environment == environment,
-                        transfer.from.meets(current)
-                    else { return false }
-                    // Strictly later in time than the statement; among transfers of one moment the event id decides.
-                    return isFirst
-                        ? transfer.at > moment.at : (transfer.at, transfer.eventID) > (moment.at, moment.eventID)
+                    (transfer.environment == nil || transfer.environment == environment)
+                        && transfer.from.meets(current) && isLater(transfer)
                 }
                 .min { ($0.at, $0.eventID) < ($1.at, $1.eventID) }
-            guard let next else { return }
-            (holder, moment, isFirst) = (next.to, (next.at, next.eventID), false)
-            if holder.users.isEmpty, let link = try newestLink(of: Set(holder.anonymous), identities) {
-                dependsOn.formUnion(holder.anonymous.map(Dependency.customer))
+            if holder.users.isEmpty, let link = try newestLink(of: customers, identities),
+                next.map({ link.since <= $0.at }) ?? true
+            {
                 holder.users = [link.user]
-                if link.at > moment.at { (moment, isFirst) = ((link.at, ""), true) }
+                if link.since > moment.at { moment = (link.since, nil) }
+                continue
             }
+            guard let next else { return }
+            (holder, moment) = (next.to, (next.at, next.eventID))
+            customers = Set(holder.anonymous)
         }
     }
 }

@@ -38,8 +38,27 @@ public struct UserID: Hashable, Comparable, Sendable {
         self.value = value
     }
 
+    /// What stands where an erased person was named: no text that ``init(_:)`` accepts, so nobody can ever be it.
+    public static func erased(mark: String) -> UserID {
+        UserID(unchecked: erasedPrefix + mark)
+    }
+
+    private static let erasedPrefix = "\u{0}erased:"
+
+    /// Whether this stands for a person who was erased: an owner, but nobody to answer for.
+    public var isErased: Bool { value.utf8.starts(with: UserID.erasedPrefix.utf8) }
+
+    /// Bytes decide, as they do in a database: two ways to write the same letter are two ids.
+    public static func == (left: UserID, right: UserID) -> Bool {
+        left.value.utf8.elementsEqual(right.value.utf8)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        for byte in value.utf8 { hasher.combine(byte) }
+    }
+
     public static func < (left: UserID, right: UserID) -> Bool {
-        left.value < right.value
+        left.value.utf8.lexicographicallyPrecedes(right.value.utf8)
     }
 
     /// 8-4-4-4-12 hexadecimal digits (RFC 9562 section 4).

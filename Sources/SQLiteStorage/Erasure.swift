@@ -1,46 +1,57 @@
+internal import Crypto
 internal import Entitlements
+internal import Foundation
 internal import Storage
 
 /// Forgets a person (contract section 6).
 ///
-/// What must stay for the books (events and purchases with their amounts and times) stays without the id: statements of
-/// ownership, links, grants and kept payloads that lead to the person go. A purchase that still runs makes the row anew with
-/// its next event.
+/// What must stay for the books (events and purchases with their amounts and times) stays without the id. Statements of
+/// ownership, links and transfers keep their place in time with a mark in place of the person, because what they say of
+/// others (who had it next) still holds; claims, grants and kept payloads go. A purchase that still runs makes the row anew
+/// with its next event that names the person.
 struct Erasure {
     let database: SQLiteDatabase
     let transaction: SQLiteTransaction
     let policy: EntitlementPolicy
 
     func erase(_ user: UserID, at moment: UnixMillis, _ changed: inout [ChangedRow]) throws(StorageError) {
-        for member in try transaction.person(of: user) { try eraseOne(member, at: moment, &changed) }
+        let mark = UserID.erased(mark: Hex.encode(RandomBytes.make(12)))
+        for member in try transaction.person(of: user) { try eraseOne(member, mark, at: moment, &changed) }
     }
 
-    private func eraseOne(_ user: UserID, at moment: UnixMillis, _ changed: inout [ChangedRow]) throws(StorageError) {
-        // Every purchase that was worked out with this id has a statement of ownership that names it.
+    private func eraseOne(
+        _ user: UserID,
+        _ mark: UserID,
+        at moment: UnixMillis,
+        _ changed: inout [ChangedRow]
+    ) throws(StorageError) {
+        // Every purchase with a statement that names this id depends on it.
         var purchases = Set(try transaction.dependents(of: Ownership.Dependency.user(user).node))
         for environment in StoreEnvironment.allCases {
             purchases.formUnion(try transaction.purchases(ownedBy: [user], in: environment).map(\.key))
         }
-        for key in purchases.sorted() { try forgetOwner(user, of: key) }
+        var remaining: [PurchaseKey] = []
+        for key in purchases.sorted() where try !forget(user, mark, in: key) { remaining.append(key) }
         try run("UPDATE event SET user_id = NULL, payload = NULL WHERE user_id = ?", user.value)
-        try run("UPDATE audit SET user_id = NULL WHERE user_id = ?", user.value)
-        for table in ["link", "claim", "manual_grant", "person"] {
-            try run("DELETE FROM \(table) WHERE user_id = ?", user.value)
+        try forgetPayloads(user)
+        try run("UPDATE audit SET user_id = NULL, detail = '' WHERE user_id = ?", user.value)
+        // The id may also stand where a provider's own id of the person is kept.
+        for (table, column) in [
+            ("claim", "user_id"), ("claim", "external_id"), ("link", "customer"), ("manual_grant", "user_id"),
+            ("person", "user_id"),
+        ] {
+            try run("DELETE FROM \(table) WHERE \(column) = ?", user.value)
         }
-        try forgetTransfers(user)
+        try run("UPDATE OR REPLACE link SET user_id = ?2 WHERE user_id = ?1", user.value, mark.value)
+        try forgetTransfers(user, mark)
         for environment in StoreEnvironment.allCases { try forgetRow(user, environment, moment, &changed) }
-        // What is left of the purchases may say that somebody else is the owner now.
         var ingestion = Ingestion(policy: policy, transaction: transaction)
-        var owners: Set<UserID> = []
-        for key in purchases.sorted() {
-            if let owner = try ingestion.recompute(key)?.after.owner { owners.insert(owner) }
-        }
-        _ = try ingestion.elect(owners, in: Set(StoreEnvironment.allCases), moment)
+        _ = try ingestion.recomputeAll(remaining, moment, except: user)
         changed += ingestion.changedRows
     }
 
-    /// Takes the statements that name the user out of a purchase; a manual grant goes whole.
-    private func forgetOwner(_ user: UserID, of key: PurchaseKey) throws(StorageError) {
+    /// Puts the mark in place of the user in the statements of a purchase. True for a manual grant, which goes whole.
+    private func forget(_ user: UserID, _ mark: UserID, in key: PurchaseKey) throws(StorageError) -> Bool {
         let query = try database.prepare(
             """
             SELECT fact.event, fact.place, fact.body, event.provider, event.event_id
@@ -48,7 +59,7 @@ struct Erasure {
             """
         )
         query.bind(1, key)
-        var forgotten: [(event: Int64, place: Int64, rest: RecordedFact?)] = []
+        var marked: [(event: Int64, place: Int64, fact: RecordedFact)] = []
         var isManual = false
         while try query.step() {
             var recorded = try FactCoding.decode(
@@ -58,10 +69,9 @@ struct Erasure {
             )
             isManual = isManual || recorded.provider == ManualProvider.id
             guard case .owner(var statement) = recorded.fact, statement.users.contains(user) else { continue }
-            statement.users.removeAll { $0 == user }
+            statement.users = statement.users.map { $0 == user ? mark : $0 }
             recorded.fact = .owner(statement)
-            let isEmpty = statement.users.isEmpty
-            forgotten.append((query.integer(0), query.integer(1), isEmpty ? nil : recorded))
+            marked.append((query.integer(0), query.integer(1), recorded))
         }
         query.reset()
         if isManual {
@@ -69,39 +79,74 @@ struct Erasure {
                 try run("DELETE FROM \(table) WHERE purchase = ?", key)
             }
             try run("DELETE FROM purchase WHERE id = ?", key)
-            return
+            return true
         }
         let delete = try database.prepare("DELETE FROM fact WHERE purchase = ? AND event = ? AND place = ?")
-        for entry in forgotten {
+        for entry in marked {
             delete.bind(1, key)
             delete.bind(2, entry.event)
             delete.bind(3, entry.place)
             try delete.run()
-            if let rest = entry.rest { try transaction.add(rest, to: key, event: entry.event, place: Int(entry.place)) }
+            try transaction.add(entry.fact, to: key, event: entry.event, place: Int(entry.place))
             try run("UPDATE event SET payload = NULL WHERE seq = ?", entry.event)
+        }
+        return false
+    }
+
+    /// Kept payloads of events that were not understood, or whose product is not mapped, may name the person anywhere.
+    private func forgetPayloads(_ user: UserID) throws(StorageError) {
+        let query = try database.prepare("SELECT seq, payload FROM event WHERE payload IS NOT NULL")
+        var naming: [Int64] = []
+        while try query.step() {
+            let payload = Data(query.blob(1))
+            guard let value = try? JSONSerialization.jsonObject(with: payload, options: .fragmentsAllowed) else {
+                continue
+            }
+            if Self.names(user, in: value) { naming.append(query.integer(0)) }
+        }
+        query.reset()
+        for event in naming { try run("UPDATE event SET payload = NULL WHERE seq = ?", event) }
+    }
+
+    private static func names(_ user: UserID, in value: Any) -> Bool {
+        switch value {
+        case let text as String: text.utf8.elementsEqual(user.value.utf8)
+        case let number as NSNumber: number.stringValue == user.value
+        case let list as [Any]: list.contains { names(user, in: $0) }
+        case let object as [String: Any]: object.contains { names(user, in: $0.key) || names(user, in: $0.value) }
+        default: false
         }
     }
 
-    private func forgetTransfers(_ user: UserID) throws(StorageError) {
-        let query = try database.prepare("SELECT from_id, at, event_id, body FROM transfer")
-        var doomed: [(from: String, at: Int64, event: String)] = []
+    private func forgetTransfers(_ user: UserID, _ mark: UserID) throws(StorageError) {
+        let query = try database.prepare("SELECT from_id, at, event_id, environment, body FROM transfer")
+        var found: [(from: String, transfer: Transfer)] = []
         while try query.step() {
+            let environment = query.optionalInteger(3).flatMap {
+                StoreEnvironment(rawValue: UInt8(truncatingIfNeeded: $0))
+            }
             let transfer = try TransferCoding.decode(
-                query.blob(3),
+                query.blob(4),
                 at: UnixMillis(query.integer(1)),
                 eventID: query.text(2),
-                environment: nil
+                environment: environment
             )
             guard transfer.from.users.contains(user) || transfer.to.users.contains(user) else { continue }
-            doomed.append((query.text(0), query.integer(1), query.text(2)))
+            found.append((query.text(0), transfer))
         }
         query.reset()
         let delete = try database.prepare("DELETE FROM transfer WHERE from_id = ? AND at = ? AND event_id = ?")
-        for entry in doomed {
+        for entry in found {
             delete.bind(1, entry.from)
-            delete.bind(2, entry.at)
-            delete.bind(3, entry.event)
+            delete.bind(2, entry.transfer.at.value)
+            delete.bind(3, entry.transfer.eventID)
             try delete.run()
+        }
+        for entry in found {
+            var transfer = entry.transfer
+            transfer.from.users = transfer.from.users.map { $0 == user ? mark : $0 }
+            transfer.to.users = transfer.to.users.map { $0 == user ? mark : $0 }
+            try transaction.add(transfer)
         }
     }
 
@@ -132,9 +177,10 @@ struct Erasure {
         changed.append(ChangedRow(user: user, environment: environment))
     }
 
-    private func run(_ sql: String, _ value: String) throws(StorageError) {
+    private func run(_ sql: String, _ value: String, _ other: String? = nil) throws(StorageError) {
         let statement = try database.prepare(sql)
         statement.bind(1, value)
+        if let other { statement.bind(2, other) }
         try statement.run()
     }
 

@@ -223,8 +223,6 @@ final class SQLiteTransaction: StorageTransaction {
 
     func add(_ link: CustomerLink, of customer: CustomerID) throws(StorageError) -> Bool {
         let known = try newestLink(of: customer)
-        // The same statement again, or an older one of the same user, adds nothing.
-        if let known, known.user == link.user, !link.isNewer(than: known) { return false }
         let statement = sql.insertLink
         statement.bind(1, customer.provider.name)
         statement.bind(2, customer.value)
@@ -232,7 +230,8 @@ final class SQLiteTransaction: StorageTransaction {
         statement.bind(4, link.at.value)
         statement.bind(5, link.eventID)
         try statement.run()
-        return known.map { link.isNewer(than: $0) } ?? true
+        let now = try newestLink(of: customer)
+        return now?.user != known?.user || now?.since != known?.since
     }
 
     func newestLink(of customer: CustomerID) throws(StorageError) -> CustomerLink? {
@@ -240,7 +239,12 @@ final class SQLiteTransaction: StorageTransaction {
         statement.bind(1, customer.provider.name)
         statement.bind(2, customer.value)
         defer { statement.reset() }
-        return try statement.step() ? Self.link(statement) : nil
+        guard try statement.step() else { return nil }
+        var link = Self.link(statement)
+        let first = UnixMillis(statement.integer(3))
+        // Somebody else was named between the first time and the last: only the last one is sure.
+        if statement.optionalInteger(4).map({ $0 < first.value }) ?? true { link.since = first }
+        return link
     }
 
     private static func link(_ statement: Statement) -> CustomerLink {

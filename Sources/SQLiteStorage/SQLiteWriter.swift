@@ -269,7 +269,7 @@ final class SQLiteWriter {
         insert.bind(5, request.entitlement)
         insert.bind(6, request.by.at.value)
         try insert.run()
-        let event = ManualProvider.event(granting: request, eventID: eventID("grant", request.user, request.grantID))
+        let event = ManualProvider.event(granting: request, eventID: eventID("grant"))
         _ = try ingest(event, &changed)
         try audit("grant", request.user, request.by, request.grantID)
         return .granted(isNew: true)
@@ -282,22 +282,30 @@ final class SQLiteWriter {
         _ changed: inout [ChangedRow]
     ) throws(StorageError) -> StoreResult {
         let update = try database.prepare(
-            "UPDATE manual_grant SET ended_at = coalesce(ended_at, ?) WHERE user_id = ? AND grant_id = ?"
+            "UPDATE manual_grant SET ended_at = ? WHERE user_id = ? AND grant_id = ? AND ended_at IS NULL"
         )
         update.bind(1, actor.at.value)
         update.bind(2, user.value)
         update.bind(3, grantID)
         try update.run()
-        guard database.changes > 0 else { return .notFound }
+        guard database.changes > 0 else { return try isKnown(grantID, of: user) ? .grantEnded : .notFound }
         let event = ManualProvider.event(
             ending: grantID,
             of: user,
-            eventID: eventID("grant_ended", user, grantID),
+            eventID: eventID("grant_ended"),
             at: actor.at
         )
         _ = try ingest(event, &changed)
         try audit("end_grant", user, actor, grantID)
         return .grantEnded
+    }
+
+    private func isKnown(_ grantID: String, of user: UserID) throws(StorageError) -> Bool {
+        let query = try database.prepare("SELECT 1 FROM manual_grant WHERE user_id = ? AND grant_id = ?")
+        query.bind(1, user.value)
+        query.bind(2, grantID)
+        defer { query.reset() }
+        return try query.step()
     }
 
     private func addIdentity(
@@ -312,16 +320,15 @@ final class SQLiteWriter {
         known.bind(3, request.user.value)
         let isKnown = try known.step()
         known.reset()
-        let event = ManualProvider.event(adding: request, eventID: "identity:" + Hex.encode(RandomBytes.make(12)))
+        let event = ManualProvider.event(adding: request, eventID: eventID("identity"))
         _ = try ingest(event, &changed)
         try audit("identity", request.user, request.by, "\(request.provider.name) \(request.externalID)")
         return .identityAdded(isNew: !isKnown)
     }
 
-    /// An id for the event of a grant that tells nothing of the user.
-    private func eventID(_ type: String, _ user: UserID, _ grantID: String) -> String {
-        let digest = Digest.sha256(Array("\(user.value.utf8.count) \(user.value) \(grantID)".utf8))
-        return "\(type):" + Hex.encode(Array(digest.prefix(12)))
+    /// A new id for an event made by hand. What is asked for twice is known by the grant, not by the event.
+    private func eventID(_ type: String) -> String {
+        type + ":" + Hex.encode(RandomBytes.make(12))
     }
 
     private func audit(

@@ -89,14 +89,20 @@ struct WriterSQL {
         )
         insertLink = try database.prepare(
             """
-            INSERT INTO link (provider, customer, user_id, at, event_id) VALUES (?, ?, ?, ?, ?)
-            ON CONFLICT (provider, customer, user_id) DO UPDATE SET at = excluded.at, event_id = excluded.event_id
-            WHERE (at, event_id) < (excluded.at, excluded.event_id)
+            INSERT INTO link (provider, customer, user_id, at, event_id, first_at) VALUES (?1, ?2, ?3, ?4, ?5, ?4)
+            ON CONFLICT (provider, customer, user_id) DO UPDATE SET
+                at = max(at, excluded.at),
+                event_id = CASE WHEN (at, event_id) < (excluded.at, excluded.event_id)
+                    THEN excluded.event_id ELSE event_id END,
+                first_at = min(first_at, excluded.first_at)
             """
         )
         newestLink = try database.prepare(
             """
-            SELECT user_id, at, event_id FROM link WHERE provider = ? AND customer = ?
+            SELECT user_id, at, event_id, first_at,
+                (SELECT max(at) FROM link AS other WHERE other.provider = link.provider
+                    AND other.customer = link.customer AND other.user_id <> link.user_id)
+            FROM link WHERE provider = ? AND customer = ?
             ORDER BY at DESC, event_id DESC, user_id DESC LIMIT 1
             """
         )

@@ -99,13 +99,20 @@ package struct Ingestion<Transaction: StorageTransaction> {
         return conclusion.outcome
     }
 
-    /// Works out again what an event's facts are part of.
-    package mutating func recomputeAll(_ keys: [PurchaseKey], _ now: UnixMillis) throws(StorageError) -> Bool {
+    /// Works purchases out again, and the rows of those who own them or did.
+    ///
+    /// - Parameter except: A person whose row is not to be made (one who is being erased).
+    package mutating func recomputeAll(
+        _ keys: [PurchaseKey],
+        _ now: UnixMillis,
+        except: UserID? = nil
+    ) throws(StorageError) -> Bool {
         var owners: Set<UserID> = []
         for key in keys {
             guard let change = try recompute(key) else { continue }
             owners.formUnion([change.before?.owner, change.after.owner].compactMap(\.self))
         }
+        if let except { owners.remove(except) }
         return try elect(owners, in: Set(StoreEnvironment.allCases), now)
     }
 

@@ -121,7 +121,7 @@ package protocol StorageTransaction: AnyObject {
     func facts(of key: PurchaseKey) throws(StorageError) -> [RecordedFact]
 
     // Identities.
-    /// True when it is the customer's newest link now.
+    /// True when the customer is somebody else now, or the same user since another moment.
     func add(_ link: CustomerLink, of customer: CustomerID) throws(StorageError) -> Bool
     func newestLink(of customer: CustomerID) throws(StorageError) -> CustomerLink?
     func claim(provider: ProviderID, externalID: String, by link: CustomerLink) throws(StorageError)

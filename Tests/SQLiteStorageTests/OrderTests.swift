@@ -376,12 +376,10 @@ struct OrderTests {
             Say.state("stripe", "e1", of: "sub", at: 0, period: 0, end: 30, user: "caf\u{E9}"),
             Say.state("stripe", "e2", of: "sub", at: 1, period: 0, end: 30, user: "cafe\u{301}"),
         ])
-        withKnownIssue("the purchase stays with the one that came first, because the two are equal as texts") {
-            let first = try ledger.row("cafe\u{301}")
-            #expect(first.entitlements.first?.end == day(30))
-            let second = try ledger.row("caf\u{E9}")
-            #expect(second.entitlements.isEmpty)
-        }
+        let first = try ledger.row("cafe\u{301}")
+        #expect(first.entitlements.first?.end == day(30))
+        let second = try ledger.row("caf\u{E9}")
+        #expect(second.entitlements.isEmpty)
     }
 
     // EVIDENCE MERGE-1
@@ -410,12 +408,10 @@ struct OrderTests {
         #expect(try ledger.row("u2").entitlements.first?.end == day(90))
         // u1 buys something else: nothing that was u2's may come back.
         try ledger.take([Say.cat("e4", of: "t9", at: 8, period: 8, end: 20, users: ["u1"], anonymous: ["a"])])
-        withKnownIssue("the newest link's time hides the transfer before it: the new owner loses the purchase") {
-            let first = try ledger.row("u2")
-            #expect(first.entitlements.first?.end == day(90))
-            let second = try ledger.row("u1")
-            #expect(second.entitlements.first?.end == day(20))
-        }
+        let first = try ledger.row("u2")
+        #expect(first.entitlements.first?.end == day(90))
+        let second = try ledger.row("u1")
+        #expect(second.entitlements.first?.end == day(20))
     }
 
     // EVIDENCE MERGE-10

@@ -129,7 +129,8 @@ struct Adjustments {
     /// The earliest ending of each period, by its place in `periods` (ascending).
     ///
     /// The period paid for is the one that overlaps most; where none does, the newest that began before it; where the
-    /// payment's period is not known, the one running at the refund's time. A payment older than all of them touches none.
+    /// payment's period is not known, the one running at the refund's time, or else the first. A payment older than all of them
+    /// touches none.
     /// Where the provider gives no periods, a payment that is not the newest one is of an older period.
     func byPeriod(_ periods: [(start: UnixMillis, end: UnixMillis?)]) -> [Int: Ending] {
         var endings: [Int: Ending] = [:]
@@ -142,7 +143,8 @@ struct Adjustments {
                 }
                 target = Self.match(paid, in: periods)
             } else {
-                target = periods.lastIndex { $0.start <= ending.at }
+                // Told before the first period began (a clock that was set back): it can only be about that one.
+                target = periods.lastIndex { $0.start <= ending.at } ?? periods.indices.first
             }
             guard let target else { continue }
             if let known = endings[target], known.at <= ending.at { continue }

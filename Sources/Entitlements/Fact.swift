@@ -49,6 +49,8 @@ public struct PurchaseState: Hashable, Sendable {
     public var purchasedAt: UnixMillis?
     /// The first period of the subscription: an active one was paid, because nothing starts unpaid.
     public var isFirstPeriod: Bool
+    /// False when only the wish to renew changed: such a state ends no run of failed payments and starts none.
+    public var tellsOfPayment: Bool
     /// Entitlements the provider itself names for this purchase; nil when it names none.
     public var entitlements: [String]?
     /// Where it was bought, in lower case.
@@ -66,6 +68,7 @@ public struct PurchaseState: Hashable, Sendable {
         limit: UnixMillis? = nil,
         purchasedAt: UnixMillis? = nil,
         isFirstPeriod: Bool = false,
+        tellsOfPayment: Bool = true,
         entitlements: [String]? = nil,
         store: String? = nil,
         managementURL: String? = nil
@@ -79,6 +82,7 @@ public struct PurchaseState: Hashable, Sendable {
         self.limit = limit
         self.purchasedAt = purchasedAt
         self.isFirstPeriod = isFirstPeriod
+        self.tellsOfPayment = tellsOfPayment
         self.entitlements = entitlements
         self.store = store
         self.managementURL = managementURL

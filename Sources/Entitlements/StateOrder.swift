@@ -40,9 +40,18 @@ struct OrderedState: Sendable {
     var order: StateOrder
     var provider: ProviderID
 
+    /// Whether the provider vouches for access, a payment that came through among it.
     var isAccess: Bool {
         switch state.condition {
-        case .trialing, .active: true
+        case .trialing, .active: state.tellsOfPayment
+        default: false
+        }
+    }
+
+    /// Whether it ends access and says nothing else.
+    var isClosing: Bool {
+        switch state.condition {
+        case .ended, .paused: true
         default: false
         }
     }
@@ -67,7 +76,8 @@ struct OrderedState: Sendable {
         let firstHandOnly = facts.contains { !$0.isSecondHand && $0.fact.isState }
         var states: [OrderedState] = []
         for recorded in facts {
-            guard case .state(let state) = recorded.fact, !(firstHandOnly && recorded.isSecondHand) else { continue }
+            guard case .state(let told) = recorded.fact, !(firstHandOnly && recorded.isSecondHand) else { continue }
+            let state = told.withMomentsThatCanBe
             let order = StateOrder(
                 period: state.periodStart?.value ?? StateOrder.noPeriod,
                 version: (state.arrival ?? state.version).value,
@@ -84,9 +94,11 @@ struct OrderedState: Sendable {
             let told = states[index].order.told
             states[index].order.version = early.filter { $0.order.told <= told }.map(\.order.version).max() ?? told
         }
-        // An order or checkout that started a subscription is not a purchase for life (contract section 4).
+        // An order or checkout that started a subscription is not a purchase for life (contract section 4). An end that
+        // names no period ends the subscription all the same.
         if states.contains(where: { !$0.state.isOneTime }) {
-            states.removeAll { $0.state.isOneTime }
+            states.removeAll { $0.state.isOneTime && !$0.isClosing }
+            for index in states.indices { states[index].state.isOneTime = false }
         }
         let dated = states.filter { $0.state.periodStart != nil }
         if !dated.isEmpty {
@@ -96,6 +108,29 @@ struct OrderedState: Sendable {
             }
         }
         return states
+    }
+}
+
+extension PurchaseState {
+    /// A moment of the provider's that lies further ahead than any test clock is a mistake, and would outlive everything.
+    public static let aheadMillis: Int64 = 3 * 366 * UnixMillis.millisPerDay
+
+    /// The state with the arrival in place of an absurd moment, where the state's own time is that moment.
+    fileprivate var withMomentsThatCanBe: PurchaseState {
+        guard let arrival, version > arrival.adding(millis: Self.aheadMillis) else { return self }
+        var state = self
+        switch condition {
+        case .ended(at: version): state.condition = .ended(at: arrival)
+        case .paused(at: version): state.condition = .paused(at: arrival)
+        case .failing(var failure) where failure.since == nil:
+            failure.since = arrival
+            state.condition = .failing(failure)
+        case .unpaid(var failure) where failure.since == nil:
+            failure.since = arrival
+            state.condition = .unpaid(failure)
+        default: break
+        }
+        return state
     }
 }
 

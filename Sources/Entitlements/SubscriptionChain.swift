@@ -83,6 +83,10 @@ struct SubscriptionChain {
                 }
                 closed = true
             }
+            if index > 0, closed == false, endings[index - 1] != nil, isUnpaid(period) {
+                // Nobody paid for this period, and what was paid before was refunded: there is nothing to have grace on.
+                shares = []
+            }
             if index + 1 < periods.count {
                 let next = periods[index + 1].start
                 for place in shares.indices { shares[place].end = min(shares[place].end, next) }
@@ -134,6 +138,12 @@ struct SubscriptionChain {
         return kept
     }
 
+    /// Whether the payment for the period itself fails.
+    private func isUnpaid(_ period: Period) -> Bool {
+        guard let newest = period.newest, newest.failure?.periodIsUnpaid == true else { return false }
+        return run(upTo: newest) != nil
+    }
+
     private func willRenew(newest: OrderedState?, last: Period, lastIsClosed: Bool) -> Bool {
         guard !lastIsClosed else { return false }
         if last.newest != nil, let newest {
@@ -148,7 +158,11 @@ struct SubscriptionChain {
     }
 
     private func entitlements(of period: Period) -> [String]? {
-        period.newest?.state.entitlements ?? states.max { $0.order < $1.order }?.state.entitlements
+        guard let newest = period.newest ?? states.max(by: { $0.order < $1.order }) else { return nil }
+        guard newest.isClosing, newest.state.entitlements ?? [] == [] else { return newest.state.entitlements }
+        // What ends a purchase does not unsay what it gave.
+        let named = states.filter { $0.order <= newest.order && $0.state.entitlements ?? [] != [] }
+        return named.max { $0.order < $1.order }?.state.entitlements ?? newest.state.entitlements
     }
 
     private func nominalEnd(_ period: Period) -> UnixMillis? {
@@ -192,18 +206,16 @@ struct SubscriptionChain {
         switch state.condition {
         case .incomplete: return ([], .active, nil, .expired)
         case .trialing: return (upTo(nil), .trialing, nil, .expired)
-        case .active: return (upTo(nil), .active, nil, .expired)
+        case .active:
+            guard !state.tellsOfPayment, let run = self.run(upTo: newest), let last = run.members.last else {
+                return (upTo(nil), .active, nil, .expired)
+            }
+            return failing(last, items: items, run: run)
         case .collectionPaused:
             return (isPaidWhilePaused(period) ? upTo(nil) : [], .active, nil, .expired)
-        case .failing(let failure), .unpaid(let failure):
+        case .failing, .unpaid:
             guard let run = self.run(upTo: newest) else { return (upTo(nil), .active, nil, .expired) }
-            let isFinal = state.condition.severity == PurchaseState.Condition.unpaid(failure).severity
-            let shares = items.compactMap { item -> Share? in
-                guard let paid = paidEnd(of: item, failure: failure, run: run) else { return nil }
-                let end = isFinal ? paid : max(paid, bound(of: run))
-                return Share(item: item, end: end, periodEnd: paid)
-            }
-            return (shares, .active, run.first, .billingRetry)
+            return failing(newest, items: items, run: run)
         case .paused(let at):
             return (cut(upTo(at), by: newest, items: items), .active, nil, .paused)
         case .ended(let at):
@@ -212,6 +224,23 @@ struct SubscriptionChain {
             }
             return (shares, .active, nil, .expired)
         }
+    }
+
+    /// A period whose payment fails: access to the bound of the failures, and never beyond an end that was agreed.
+    private func failing(
+        _ told: OrderedState,
+        items: [PurchaseState.Item],
+        run: Run
+    ) -> (shares: [Share], live: Status, graceFrom: UnixMillis?, ended: Status) {
+        guard let failure = told.failure else { return ([], .active, nil, .billingRetry) }
+        let isFinal = told.state.condition.severity == PurchaseState.Condition.unpaid(failure).severity
+        let shares = items.compactMap { item -> Share? in
+            guard let paid = paidEnd(of: item, failure: failure, run: run) else { return nil }
+            let end = isFinal ? paid : max(paid, bound(of: run))
+            let limit = told.state.limit ?? .latest
+            return Share(item: item, end: min(end, limit), periodEnd: min(paid, limit))
+        }
+        return (shares, .active, run.first, .billingRetry)
     }
 
     /// A purchase that ends while payments fail had no access beyond the bound of the failures.

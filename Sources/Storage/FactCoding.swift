@@ -102,7 +102,7 @@ package enum FactCoding {
             write(item.end, &writer)
         }
         writer.byte(state.willRenew.map { $0 ? 2 : 1 } ?? 0)
-        writer.byte((state.isOneTime ? 1 : 0) | (state.isFirstPeriod ? 2 : 0))
+        writer.byte((state.isOneTime ? 1 : 0) | (state.isFirstPeriod ? 2 : 0) | (state.tellsOfPayment ? 0 : 4))
         write(state.limit, &writer)
         write(state.purchasedAt, &writer)
         writer.optional(state.entitlements) { $0.texts($1) }
@@ -127,6 +127,7 @@ package enum FactCoding {
         state.willRenew = willRenew == 0 ? nil : willRenew == 2
         state.isOneTime = flags & 1 != 0
         state.isFirstPeriod = flags & 2 != 0
+        state.tellsOfPayment = flags & 4 == 0
         state.limit = try time(&reader)
         state.purchasedAt = try time(&reader)
         state.entitlements = try reader.flag() ? try reader.texts() : nil

@@ -188,9 +188,11 @@ package struct Ingestion<Transaction: StorageTransaction> {
         return try settle(reach, incoming.receivedAt)
     }
 
-    /// A version or a time from the future is kept with the moment it arrived.
+    /// A version or a time from the future is kept with the moment it arrived; a moment that cannot be is the arrival.
     private func arrived(_ fact: Fact, at arrival: UnixMillis) -> Fact {
         let horizon = arrival.adding(millis: Self.earlyMillis)
+        let absurd = arrival.adding(millis: PurchaseState.aheadMillis)
+        func possible(_ moment: UnixMillis) -> UnixMillis { moment > absurd ? arrival : moment }
         switch fact {
         case .state(var state):
             if state.version > horizon { state.arrival = arrival }
@@ -198,7 +200,14 @@ package struct Ingestion<Transaction: StorageTransaction> {
         case .owner(var statement):
             if statement.at > horizon { statement.at = arrival }
             return .owner(statement)
-        case .payment, .adjustment, .customer, .superseded: return fact
+        case .payment(var payment):
+            payment.paidAt = payment.paidAt.map(possible)
+            return .payment(payment)
+        case .adjustment(var adjustment):
+            (adjustment.version, adjustment.at) = (possible(adjustment.version), possible(adjustment.at))
+            return .adjustment(adjustment)
+        case .superseded(let at): return .superseded(at: possible(at))
+        case .customer: return fact
         }
     }
 

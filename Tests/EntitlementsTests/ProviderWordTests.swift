@@ -184,8 +184,7 @@ struct ProviderWordTests {
         MergeCase(
             sentence: "cancel_at counts while a payment fails",
             facts: [first, web.state("e2", period: 0, at: 29, .failing(), end: 30, renews: false, limit: 32)],
-            end: .day(32),
-            defect: "a failing state ignores the agreed end (cancel_at), so grace outlives it"
+            end: .day(32)
         ),
         MergeCase(
             sentence: "paused: no access from then on",
@@ -371,8 +370,7 @@ struct ProviderWordTests {
                 first, payment, web.refund("e3", id: "re", at: 9, of: ["pi_1"]),
                 web.state("e4", period: 30, at: 30, .failing(periodIsUnpaid: true), end: 60),
             ],
-            end: .day(9),
-            defect: "the failed renewal of a refunded subscription opens past_due_days of grace"
+            end: .day(9)
         ),
         MergeCase(
             sentence: "a refunded one-time purchase",
@@ -401,8 +399,7 @@ struct ProviderWordTests {
         MergeCase(
             sentence: "a refund that is told before its period began still ends the purchase's only period",
             facts: [web.state("e1", period: 5, at: 0, end: 30), web.refund("e2", id: "re", at: 1)],
-            end: .day(1),
-            defect: "a refund without a known period that is older than every period touches none"
+            end: .day(1)
         ),
     ])
     func refundsAndDisputes(_ merge: MergeCase) { merge.check() }

@@ -112,6 +112,7 @@ enum RandomFacts {
             limit: Int.random(in: 0..<6, using: &generator) == 0 ? moment(&generator) : nil,
             purchasedAt: isOneTime ? version : nil,
             isFirstPeriod: Int.random(in: 0..<4, using: &generator) == 0,
+            tellsOfPayment: Int.random(in: 0..<4, using: &generator) != 0,
             entitlements: Int.random(in: 0..<5, using: &generator) == 0 ? ["own"] : nil
         )
         if Int.random(in: 0..<8, using: &generator) == 0 {

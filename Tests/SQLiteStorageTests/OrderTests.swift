@@ -390,10 +390,8 @@ struct OrderTests {
             Say.bought("stripe", "e1", of: "pi", at: 0, user: "u1"),
             Say.adjusted("stripe", "e2", of: "pi", at: 90_000, rank: .oneTime, receivedAt: 5),
         ])
-        withKnownIssue("times of adjustments and payments are not clamped to the arrival") {
-            let entry = try ledger.row("u1").entitlements.first
-            #expect(entry?.end == day(5))
-        }
+        let entry = try ledger.row("u1").entitlements.first
+        #expect(entry?.end == day(5))
     }
 
     // EVIDENCE MERGE-6

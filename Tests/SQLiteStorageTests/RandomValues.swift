@@ -55,6 +55,7 @@ struct RandomValues {
                 limit: maybe(),
                 purchasedAt: maybe(),
                 isFirstPeriod: Bool.random(using: &generator),
+                tellsOfPayment: Bool.random(using: &generator),
                 entitlements: Bool.random(using: &generator) ? texts() : nil,
                 store: Bool.random(using: &generator) ? text() : nil,
                 managementURL: Bool.random(using: &generator) ? text() : nil

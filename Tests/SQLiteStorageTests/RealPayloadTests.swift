@@ -236,10 +236,8 @@ struct RealPayloadTests {
                 "expiration_at_ms": millis(365), "transaction_id": "tx_1", "original_transaction_id": "tx_1",
             ]),
         ])
-        withKnownIssue("the grant begins a little after the store's purchase, and so replaces the rest of it") {
-            let row = try ledger.row("u1")
-            #expect(row.entitlements.first?.end == day(365))
-        }
+        let row = try ledger.row("u1")
+        #expect(row.entitlements.first?.end == day(365))
     }
 
     // EVIDENCE MERGE-7
@@ -258,10 +256,8 @@ struct RealPayloadTests {
         ]
         let ledger = try Ledger()
         try ledger.take(events)
-        withKnownIssue("a lone transaction id counts as the name of a chain of its own, and the end is lost") {
-            let row = try ledger.row("u1")
-            #expect(row.entitlements.first?.end == day(5))
-        }
+        let row = try ledger.row("u1")
+        #expect(row.entitlements.first?.end == day(5))
     }
 
     // EVIDENCE MERGE-1
@@ -287,10 +283,8 @@ struct RealPayloadTests {
                 chain.merging(["type": type, "event_timestamp_ms": millis(33), "cancel_reason": "UNSUBSCRIBE"]) { $1 }
             ),
         ])
-        withKnownIssue("the event counts as an active state and ends the run of failures: access is gone at once") {
-            let row = try ledger.row("u1")
-            #expect(row.entitlements.first?.end == day(46))
-        }
+        let row = try ledger.row("u1")
+        #expect(row.entitlements.first?.end == day(46))
     }
 
     // EVIDENCE MERGE-1
@@ -309,10 +303,8 @@ struct RealPayloadTests {
                 }
             ),
         ])
-        withKnownIssue("null is read as \"nothing\": the person is answered status none, as if they had never had it") {
-            let row = try ledger.row("u1")
-            #expect(row.entitlements.first?.status(at: day(31)) == .expired)
-        }
+        let row = try ledger.row("u1")
+        #expect(row.entitlements.first?.status(at: day(31)) == .expired)
     }
 
     // EVIDENCE MERGE-5
@@ -330,9 +322,7 @@ struct RealPayloadTests {
             ),
             try cat(chain.merging(["type": "EXPIRATION", "event_timestamp_ms": millis(5)]) { $1 }),
         ])
-        withKnownIssue("it counts as the end of a one-time purchase, and those are dropped beside a subscription") {
-            let row = try ledger.row("u1")
-            #expect(row.entitlements.first?.end == day(5))
-        }
+        let row = try ledger.row("u1")
+        #expect(row.entitlements.first?.end == day(5))
     }
 }

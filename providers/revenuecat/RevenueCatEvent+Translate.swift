@@ -69,9 +69,9 @@ extension RevenueCatEvent {
             throw Failure(reason: "/event/original_transaction_id is missing")
         }
         let namespace = Self.storeNamespaces[store] ?? "revenuecat:" + store.lowercased()
-        var ids = [
-            PurchaseReference.Identifier(id: ExternalID(namespace: namespace, value: first), rank: .subscription)
-        ]
+        // A transaction alone may be any of a chain's: it refers to the chain and names none.
+        let rank: ExternalIDRank = original == nil ? .reference : .subscription
+        var ids = [PurchaseReference.Identifier(id: ExternalID(namespace: namespace, value: first), rank: rank)]
         if let transaction, transaction != first {
             ids.append(.init(id: ExternalID(namespace: namespace, value: transaction), rank: .reference))
         }
@@ -164,18 +164,23 @@ extension RevenueCatEvent {
         guard start != nil else { throw Failure(reason: "/event/purchased_at_ms is missing") }
         switch type {
         case "INITIAL_PURCHASE", "RENEWAL", "UNCANCELLATION":
+            state.tellsOfPayment = type != "UNCANCELLATION"
             // A prepaid plan is bought again, never renewed.
             state.willRenew = fields["period_type"]?.string != "PREPAID"
             if fields["period_type"]?.string == "TRIAL" { state.condition = .trialing }
         case "SUBSCRIPTION_EXTENDED", "REFUND_REVERSED":
             if fields["period_type"]?.string == "TRIAL" { state.condition = .trialing }
-        case "NON_RENEWING_PURCHASE", "SUBSCRIPTION_PAUSED": state.willRenew = false
+        case "NON_RENEWING_PURCHASE": state.willRenew = false
+        case "SUBSCRIPTION_PAUSED":
+            state.willRenew = false
+            state.tellsOfPayment = false
         case "CANCELLATION":
             state.willRenew = false
             if fields["cancel_reason"]?.string == "BILLING_ERROR" {
                 state.condition = .failing(.init(grace: .store(until: nil), periodIsUnpaid: false))
-            } else if fields["period_type"]?.string == "TRIAL" {
-                state.condition = .trialing
+            } else {
+                state.tellsOfPayment = false
+                if fields["period_type"]?.string == "TRIAL" { state.condition = .trialing }
             }
         case "BILLING_ISSUE":
             // Null is "none": the store gives no grace, or (Stripe) it is already inside the end.
@@ -190,7 +195,7 @@ extension RevenueCatEvent {
         return state
     }
 
-    /// RevenueCat's own names of what the product gives; none when it is mapped to nothing.
+    /// RevenueCat's own names of what the product gives; none (null) when it is mapped to nothing.
     private func entitlements() throws(Failure) -> [String] {
         if let names = try texts("entitlement_ids") { return names }
         return try text("entitlement_id").map { [$0] } ?? []
@@ -209,11 +214,12 @@ extension RevenueCatEvent {
         let transaction = try text("transaction_id") ?? "temporary:" + id
         let reference = PurchaseReference(
             environment: try environment(),
-            ids: [.init(id: ExternalID(namespace: namespace, value: transaction), rank: .subscription)],
+            ids: [.init(id: ExternalID(namespace: namespace, value: transaction), rank: .reference)],
             isSecondHand: true
         )
         let state = PurchaseState(
-            periodStart: try time("purchased_at_ms") ?? time,
+            // Before every period: whatever the store says of the purchase replaces the rest of the grant.
+            periodStart: .earliest,
             version: time,
             condition: .active,
             items: [.init(products: try text("product_id").map { [$0] } ?? [], end: end)],

@@ -122,7 +122,23 @@ extension EntitlementPolicy {
         let (leftPlace, rightPlace) = (precedence(of: left.provider), precedence(of: right.provider))
         if leftPlace != rightPlace { return leftPlace < rightPlace }
         if left.purchaseID != right.purchaseID { return left.purchaseID < right.purchaseID }
-        return (left.productID ?? "", left.live.rawValue) < (right.productID ?? "", right.live.rawValue)
+        // One purchase that gives the same twice: any order will do that the values alone decide.
+        let (first, second) = (left.tieBreak, right.tieBreak)
+        return first.texts != second.texts
+            ? first.texts.lexicographicallyPrecedes(second.texts)
+            : first.numbers.lexicographicallyPrecedes(second.numbers)
+    }
+}
+
+extension Subscription.Entitlement {
+    fileprivate var tieBreak: (texts: [String], numbers: [Int64]) {
+        (
+            [productID ?? "", store ?? "", managementURL ?? ""],
+            [
+                Int64(live.rawValue), Int64(ended.rawValue), willRenew ? 0 : 1, periodEnd?.value ?? .max,
+                graceFrom?.value ?? .max,
+            ]
+        )
     }
 }
 

@@ -55,7 +55,7 @@ extension GatewayHandler {
         }
         do throws(StorageError) {
             let summary = try encodeAnswer(clock)
-            if wait > 0, summary.version <= after ?? 0 {
+            if wait > 0, !isStopping, summary.version <= after ?? 0 {
                 let poll = LongPoll(
                     ticket: ticket,
                     question: question,

@@ -18,6 +18,8 @@ enum LoopMessage: Sendable {
     /// A write is done, or failed; how its request goes on.
     case stored(ReplyTicket, Continuation, Result<Committed<StoreResult>, StorageError>)
     case changed([ChangedRow])
+    /// The gateway is about to end: nobody is to wait any more.
+    case stopping
 }
 
 /// How a request that waited for the store goes on.
@@ -42,6 +44,8 @@ final class GatewayHandler: RequestHandler {
     var question = AnswerQuestion()
     var lookup: [UInt8] = []
     var polls = LongPolls()
+    /// Readers that would wait are answered at once.
+    var isStopping = false
     /// The last moment at which a write went through, in this loop's knowledge.
     var readyAt: MonotonicNanos?
 
@@ -60,6 +64,9 @@ final class GatewayHandler: RequestHandler {
         case .stored(let ticket, let continuation, let result):
             replies.reply(to: ticket) { response in finish(continuation, result, &response) }
         case .changed(let rows): rowsChanged(rows, replies)
+        case .stopping:
+            isStopping = true
+            endPolls(replies)
         }
     }
 

@@ -12,9 +12,11 @@ internal import Synchronization
 public final class GatewayServer: Sendable {
     private let server: HTTPServer<GatewayHandler>
     private let store: SQLiteStore
+    private let loops: LoopMailboxes
 
-    private init(server: HTTPServer<GatewayHandler>, store: SQLiteStore) {
+    private init(server: HTTPServer<GatewayHandler>, loops: LoopMailboxes, store: SQLiteStore) {
         self.server = server
+        self.loops = loops
         self.store = store
     }
 
@@ -26,6 +28,14 @@ public final class GatewayServer: Sendable {
     /// - Throws: `ConfigurationError` with what is off and a hint; nothing is left running.
     public static func start(_ configuration: GatewayConfiguration) throws(ConfigurationError) -> GatewayServer {
         let registry = try ProviderRegistry(configuration)
+        for provider in configuration.policy.products.keys.sorted() where !registry.isKnown(provider.name) {
+            throw ConfigurationError(
+                "/products/\(provider.name)",
+                "no such provider",
+                hint:
+                    "under a wrong name the map has no effect, and every product of the provider meant grants the default"
+            )
+        }
         announce(registry, configuration)
         var addresses: [ListenAddress] = []
         do throws(ServerError) {
@@ -38,7 +48,7 @@ public final class GatewayServer: Sendable {
         let store: SQLiteStore
         do throws(StorageError) {
             store = try SQLiteStore.open(path: configuration.database, policy: configuration.policy) { rows in
-                loops.post(rows)
+                loops.post(.changed(rows))
             }
         } catch {
             throw ConfigurationError(
@@ -64,15 +74,16 @@ public final class GatewayServer: Sendable {
                 try GatewayHandler(context: context, mailbox: mailbox)
             }
             loops.set(server.mailboxes)
-            return GatewayServer(server: server, store: store)
+            return GatewayServer(server: server, loops: loops, store: store)
         } catch {
             store.close()
             throw ConfigurationError(configuration.listen, "\(error)")
         }
     }
 
-    /// Stops accepting, finishes what is in flight, and closes the database.
+    /// Answers those who wait, stops accepting, finishes what is in flight, and closes the database.
     public func stop() {
+        loops.post(.stopping)
         server.stop()
         store.close()
     }
@@ -110,7 +121,7 @@ private final class LoopMailboxes: Sendable {
         mailboxes.withLock { $0 = loops }
     }
 
-    func post(_ rows: [ChangedRow]) {
-        for mailbox in mailboxes.withLock({ $0 }) { _ = mailbox.post(.changed(rows)) }
+    func post(_ message: LoopMessage) {
+        for mailbox in mailboxes.withLock({ $0 }) { mailbox.post(message) }
     }
 }

@@ -35,20 +35,21 @@ enum KeyStore {
     /// Makes one key of each scope: shown once on a terminal, else written beside the database for its owner only. Never in
     /// the log.
     private static func mint(_ database: String) throws(StorageError) -> [KeyRing.Key] {
-        var keys: [KeyRing.Key] = []
+        var records: [KeyRecord] = []
         var lines = ""
         for (scope, name) in [(KeyScope.admin, "GATEWAY_ADMIN_KEY"), (KeyScope.read, "GATEWAY_READ_KEY")] {
             let key = (scope == .admin ? "admin_" : "read_") + Base64.encodeURL(RandomBytes.make(randomBytes))
-            let id = "key_" + Hex.encode(RandomBytes.make(6))
-            let digest = Digest.sha256(Array(key.utf8))
-            try KeyRecords.insert(
-                KeyRecord(id: id, digest: digest, isAdmin: scope == .admin, label: "first start"),
-                at: UnixMillis(wallClockMillis()),
-                in: database
+            records.append(
+                KeyRecord(
+                    id: "key_" + Hex.encode(RandomBytes.make(6)),
+                    digest: Digest.sha256(Array(key.utf8)),
+                    isAdmin: scope == .admin,
+                    label: "first start"
+                )
             )
-            keys.append(KeyRing.Key(id: id, scope: scope, digest: digest))
             lines += "\(name)=\(key)\n"
         }
+        // Told before they count: keys that nobody was shown would lock everybody out.
         if isatty(STDOUT_FILENO) == 1 {
             print("No keys are set, so two were made. They are shown once; only their digests are kept.\n\(lines)")
         } else {
@@ -64,6 +65,7 @@ enum KeyStore {
             else { throw .unavailable("\(path) cannot be written") }
             Log.warning("no keys are set, two were made", ("file", .string(path)))
         }
-        return keys
+        try KeyRecords.insert(records, at: UnixMillis(wallClockMillis()), in: database)
+        return records.map { KeyRing.Key(id: $0.id, scope: $0.isAdmin ? .admin : .read, digest: $0.digest) }
     }
 }

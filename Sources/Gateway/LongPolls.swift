@@ -51,6 +51,8 @@ struct LongPolls {
         byUser[user]?.compactMap { polls[$0] } ?? []
     }
 
+    var all: [LongPoll] { Array(polls.values) }
+
     func due(_ now: MonotonicNanos) -> [LongPoll] {
         polls.values.filter { $0.wakeAt <= now }
     }
@@ -73,6 +75,11 @@ extension GatewayHandler {
 
     func pollsDue(_ moment: MonotonicNanos, _ replies: Replies<GatewayHandler>) {
         for poll in polls.due(moment) { look(poll, isOver: moment >= poll.deadline, replies) }
+    }
+
+    /// Answers everyone who waits with what is known now.
+    func endPolls(_ replies: Replies<GatewayHandler>) {
+        for poll in polls.all { look(poll, isOver: true, replies) }
     }
 
     private func look(_ poll: LongPoll, isOver: Bool, _ replies: Replies<GatewayHandler>) {

@@ -27,6 +27,13 @@ struct ProviderRegistry: Sendable {
             if secrets.isEmpty {
                 off[manifest.provider.name] = manifest.secretVariable
             } else {
+                guard secrets.allSatisfy(manifest.signature.canUse) else {
+                    throw ConfigurationError(
+                        manifest.secretVariable,
+                        "no key can be made of this secret",
+                        hint: "copy it whole from \(manifest.provider.name)'s webhook settings"
+                    )
+                }
                 adapters[manifest.provider.name] = ManifestAdapter(manifest: manifest, secrets: secrets)
             }
         }

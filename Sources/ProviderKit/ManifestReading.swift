@@ -128,21 +128,25 @@ struct ManifestReading {
             return first == second
         case .lessThan(let left, let right):
             guard let first = comparable(left), let second = comparable(right) else { return false }
-            return first < second
+            guard case .number(let earlier) = first, case .number(let later) = second else { return false }
+            return earlier < later
         case .not(let inner): return !holds(inner)
         case .all(let inner): return inner.allSatisfy { holds($0) }
         case .any(let inner): return inner.contains { holds($0) }
         }
     }
 
+    private enum Comparable: Equatable {
+        case number(Int64)
+        case text(String)
+    }
+
     /// Times and amounts as numbers; texts that are neither are only ever equal to themselves.
-    private func comparable(_ value: ManifestValue) -> Double? {
+    private func comparable(_ value: ManifestValue) -> Comparable? {
         guard let json = all(value).first else { return nil }
         if let text = json.string {
-            if let number = Int64(text) { return Double(number) }
-            if let time = UnixMillis(rfc3339: text) { return Double(time.value) }
-            return Double(text.hashValue)
+            return (Int64(text) ?? UnixMillis(rfc3339: text)?.value).map(Comparable.number) ?? .text(text)
         }
-        return json.integer.map(Double.init)
+        return json.integer.map(Comparable.number)
     }
 }

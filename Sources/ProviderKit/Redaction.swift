@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// Takes personal data out of a payload before it may be stored (contract section 4).
 ///
 /// Two nets, because sellers put people's data where no schema expects it: fields whose *name* says what they hold, and
@@ -9,14 +11,19 @@ public struct Redaction: Sendable {
 
     /// Names of fields that hold personal data, compared without case and without `_`, `-` and `$`.
     private static let names: Set<String> = [
-        "address", "addresses", "addressline1", "addressline2", "billing", "billingaddress", "billingdetails",
-        "billingname", "birthdate", "birthday", "card", "cardbrand", "cardlastfour", "city", "company",
+        "address", "addresses", "addressline1", "addressline2", "avatarurl", "billing", "billingaddress",
+        "billingdetails",
+        "billingname", "birthdate", "birthday", "businessname", "card", "cardbrand", "cardholder", "cardlastfour",
+        "city", "company",
+        "contact", "customerpurchaseip", "customersignature", "customfields", "description",
         "customerdetails",
         "customeremail", "customername", "customerphone", "dateofbirth", "displayname", "email", "emailaddress",
         "familyname", "firstname", "fullname", "givenname", "hostedinvoiceurl", "individualname", "invoicepdf", "ip",
         "ipaddress", "lastname", "last4", "lastfour", "line1", "line2", "name", "nickname", "paymentmethoddetails",
-        "phone", "phonenumber", "postalcode", "receiptemail", "receipturl", "recipient", "shipping", "shippingaddress",
-        "shippingdetails", "street", "subscriberattributes", "surname", "taxid", "taxids", "useremail",
+        "mobile", "nachname", "phone", "phonenumber", "postalcode", "postcode", "publicname", "receiptemail",
+        "receipturl", "recipient", "shipping", "shippingaddress",
+        "shippingdetails", "street", "streetaddress", "subscriberattributes", "surname", "taxid", "taxidentifier",
+        "taxids", "taxnumber", "tel", "telephone", "useremail", "vorname",
         "username", "zip", "zipcode",
     ]
 
@@ -33,7 +40,7 @@ public struct Redaction: Sendable {
 
     private func redact(_ value: JSON, name: String?) -> JSON {
         if let name {
-            if userFields.contains(name) { return value }
+            if userFields.contains(name), Self.isIdentifier(value) { return value }
             let plain = String(name.lowercased().filter { $0 != "_" && $0 != "-" && $0 != "$" && $0 != " " })
             if Self.names.contains(plain), !value.isNull { return Self.mark }
         }
@@ -48,16 +55,28 @@ public struct Redaction: Sendable {
         }
     }
 
+    /// A user id is a text or a number, or a list of them; anything else under its name is no id.
+    private static func isIdentifier(_ value: JSON) -> Bool {
+        switch value {
+        case .string, .integer, .number, .null: true
+        case .array(let elements): elements.allSatisfy(isIdentifier)
+        case .object, .bool: false
+        }
+    }
+
     /// A key can carry a person's address as well as a value can.
     private static func safeKey(_ key: String) -> String {
         looksPersonal(key) ? "[removed]" : key
     }
 
-    /// An e-mail address anywhere in the text, or a text that is a telephone number in international form.
+    /// Something round an at sign, as every e-mail address has it, or a text that is a telephone number in international form.
     static func looksPersonal(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
-        if let at = bytes.firstIndex(of: UInt8(ascii: "@")), at > 0, bytes[(at + 1)...].contains(UInt8(ascii: ".")) {
-            return true
+        // As it is, in the width of East Asian texts, and as it stands in an address of the web.
+        for sign in ["@", "\u{FF20}", "%40"] {
+            if let place = text.range(of: sign), place.lowerBound > text.startIndex, place.upperBound < text.endIndex {
+                return true
+            }
         }
         guard bytes.first == UInt8(ascii: "+"), bytes.count >= 8 else { return false }
         let rest = bytes.dropFirst()

@@ -1,3 +1,4 @@
+internal import Crypto
 public import Entitlements
 
 /// Whom a sample event is made out to.
@@ -15,9 +16,7 @@ public struct SampleRecipient: Sendable {
 
     /// The same for the same person, another for another: ids of purchases end in it, so that two people never share one.
     public var mark: UInt32 {
-        var hash: UInt32 = 2_166_136_261
-        for byte in "\(environment.name) \(user)".utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
-        return hash
+        Digest.sha256(Array("\(environment.name) \(user)".utf8)).prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
     }
 }
 
@@ -42,7 +41,8 @@ public struct SampleStory: Sendable {
             .compactMap { effect -> UnixMillis? in
                 guard case .facts(_, let facts) = effect else { return nil }
                 return facts.compactMap { fact in
-                    if case .state(let state) = fact { state.periodStart } else { nil }
+                    // A temporary grant comes before every period, which is no moment.
+                    if case .state(let state) = fact, state.periodStart != .earliest { state.periodStart } else { nil }
                 }.min()
             }.min()
     }

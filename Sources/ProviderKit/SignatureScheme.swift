@@ -27,13 +27,16 @@ public struct SignatureScheme: Hashable, Sendable {
         /// The same after this prefix is taken away, where it is there.
         case base64AfterPrefix(String)
 
+        /// Nil when nothing is left of the secret: with an empty key anyone can sign.
         func key(from secret: String) -> [UInt8]? {
+            let key: [UInt8]?
             switch self {
-            case .utf8: return Array(secret.utf8)
-            case .base64: return Base64.decode(secret)
+            case .utf8: key = Array(secret.utf8)
+            case .base64: key = Base64.decode(secret)
             case .base64AfterPrefix(let prefix):
-                return Base64.decode(secret.hasPrefix(prefix) ? String(secret.dropFirst(prefix.count)) : secret)
+                key = Base64.decode(secret.hasPrefix(prefix) ? String(secret.dropFirst(prefix.count)) : secret)
             }
+            return key.flatMap { $0.isEmpty ? nil : $0 }
         }
     }
 
@@ -83,6 +86,11 @@ public struct SignatureScheme: Hashable, Sendable {
     static let headerBytesMax = 8192
     /// Rotation needs two; more candidates than this only cost time.
     static let signaturesMax = 16
+
+    /// Whether a secret gives a key to verify with.
+    public func canUse(_ secret: String) -> Bool {
+        keys.contains { $0.key(from: secret) != nil }
+    }
 
     /// Checks a delivery against every secret that is valid now. Every candidate is compared in constant time, and all of
     /// them are compared whatever the first ones gave.

@@ -1,6 +1,5 @@
 internal import Crypto
 internal import Entitlements
-internal import Foundation
 internal import Storage
 
 /// Forgets a person (contract section 6).
@@ -98,24 +97,10 @@ struct Erasure {
         let query = try database.prepare("SELECT seq, payload FROM event WHERE payload IS NOT NULL")
         var naming: [Int64] = []
         while try query.step() {
-            let payload = Data(query.blob(1))
-            guard let value = try? JSONSerialization.jsonObject(with: payload, options: .fragmentsAllowed) else {
-                continue
-            }
-            if Self.names(user, in: value) { naming.append(query.integer(0)) }
+            if KeptPayload.names(user, in: query.blob(1)) { naming.append(query.integer(0)) }
         }
         query.reset()
         for event in naming { try run("UPDATE event SET payload = NULL WHERE seq = ?", event) }
-    }
-
-    private static func names(_ user: UserID, in value: Any) -> Bool {
-        switch value {
-        case let text as String: text.utf8.elementsEqual(user.value.utf8)
-        case let number as NSNumber: number.stringValue == user.value
-        case let list as [Any]: list.contains { names(user, in: $0) }
-        case let object as [String: Any]: object.contains { names(user, in: $0.key) || names(user, in: $0.value) }
-        default: false
-        }
     }
 
     private func forgetTransfers(_ user: UserID, _ mark: UserID) throws(StorageError) {

@@ -38,17 +38,22 @@ public enum KeyRecords {
         return records
     }
 
-    public static func insert(_ record: KeyRecord, at moment: UnixMillis, in path: String) throws(StorageError) {
+    /// Inserts all of them or none.
+    public static func insert(_ records: [KeyRecord], at moment: UnixMillis, in path: String) throws(StorageError) {
         let database = try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: 10_000)
-        try database.execute("PRAGMA synchronous = FULL")
+        // Closing the connection gives up a transaction that did not come to its end.
+        try database.execute("PRAGMA synchronous = FULL; BEGIN IMMEDIATE")
         let insert = try database.prepare(
             "INSERT INTO api_key (id, digest, scope, label, created_at) VALUES (?, ?, ?, ?, ?)"
         )
-        insert.bind(1, record.id)
-        insert.bind(2, record.digest)
-        insert.bind(3, record.isAdmin ? 1 : 0)
-        insert.bind(4, record.label)
-        insert.bind(5, moment.value)
-        try insert.run()
+        for record in records {
+            insert.bind(1, record.id)
+            insert.bind(2, record.digest)
+            insert.bind(3, record.isAdmin ? 1 : 0)
+            insert.bind(4, record.label)
+            insert.bind(5, moment.value)
+            try insert.run()
+        }
+        try database.execute("COMMIT")
     }
 }

@@ -16,27 +16,39 @@ struct Rebuild {
         while true {
             let keys = try purchases(after: last)
             guard let end = keys.last else { break }
-            try database.execute("BEGIN IMMEDIATE")
-            do throws(StorageError) {
-                var ingestion = Ingestion(policy: policy, transaction: transaction)
-                var owners: Set<UserID> = []
-                for key in keys {
-                    report.purchases += 1
-                    guard let change = try ingestion.recompute(key) else { continue }
-                    owners.formUnion([change.before?.owner, change.after.owner].compactMap(\.self))
-                }
-                _ = try ingestion.elect(owners, in: Set(StoreEnvironment.allCases), now)
-                report.changed += ingestion.changedRows.count
-                try transaction.saveVersion()
-                try database.execute("COMMIT")
-            } catch {
-                try? database.execute("ROLLBACK")
-                try? transaction.reload()
-                throw error
-            }
+            report.purchases += keys.count
+            try write(&report) { ingestion throws(StorageError) in _ = try ingestion.recomputeAll(keys, now) }
             last = end
         }
-        return report
+        // A row that nobody's purchase stands behind is elected too, and becomes empty.
+        var user = ""
+        while true {
+            let people = try users(after: user)
+            guard let end = people.last else { return report }
+            try write(&report) { ingestion throws(StorageError) in
+                _ = try ingestion.elect(Set(people), in: Set(StoreEnvironment.allCases), now)
+            }
+            user = end.value
+        }
+    }
+
+    /// One batch in a transaction of its own.
+    private func write(
+        _ report: inout RebuildReport,
+        _ body: (inout Ingestion<SQLiteTransaction>) throws(StorageError) -> Void
+    ) throws(StorageError) {
+        try database.execute("BEGIN IMMEDIATE")
+        do throws(StorageError) {
+            var ingestion = Ingestion(policy: policy, transaction: transaction)
+            try body(&ingestion)
+            report.changed += ingestion.changedRows.count
+            try transaction.saveVersion()
+            try database.execute("COMMIT")
+        } catch {
+            try? database.execute("ROLLBACK")
+            try? transaction.reload()
+            throw error
+        }
     }
 
     /// Changes nothing; every difference is told.
@@ -61,7 +73,10 @@ struct Rebuild {
         }
         // Rows of everyone who has one or should have one.
         let users = try database.prepare(
-            "SELECT user_id FROM subscription UNION SELECT owner FROM purchase WHERE owner IS NOT NULL"
+            """
+            SELECT user_id FROM subscription UNION SELECT user_id FROM person
+            UNION SELECT owner FROM purchase WHERE owner IS NOT NULL
+            """
         )
         var people: [UserID] = []
         while try users.step() { people.append(UserID(unchecked: users.text(0))) }
@@ -77,6 +92,18 @@ struct Rebuild {
             }
         }
         return report
+    }
+
+    private func users(after last: String) throws(StorageError) -> [UserID] {
+        let query = try database.prepare(
+            "SELECT DISTINCT user_id FROM subscription WHERE user_id > ? ORDER BY user_id LIMIT ?"
+        )
+        query.bind(1, last)
+        query.bind(2, Int64(Self.batchMax))
+        var found: [UserID] = []
+        while try query.step() { found.append(UserID(unchecked: query.text(0))) }
+        query.reset()
+        return found
     }
 
     private func purchases(after last: Int64) throws(StorageError) -> [Int64] {

@@ -86,6 +86,7 @@ public struct PurchaseView: Hashable, Sendable {
     }
 }
 
+/// That a user is known to a provider under another id, and since when.
 public struct IdentityView: Hashable, Sendable {
     public var provider: ProviderID
     public var externalID: String
@@ -101,6 +102,7 @@ public struct IdentityView: Hashable, Sendable {
     }
 }
 
+/// A grant made by hand, as it was asked for, and when it was ended.
 public struct GrantView: Hashable, Sendable {
     public var grantID: String
     public var until: UnixMillis?

@@ -24,7 +24,6 @@ struct ArchitectureTests {
     ]
 
     private static let fileLinesMax = 600
-    private static let unexplained = ["IdentityView", "GrantView"]
 
     @Test func everyTargetImportsOnlyWhatItsRoomMay() throws {
         let sources = try SourceFile.ofProduct()
@@ -107,11 +106,7 @@ struct ArchitectureTests {
                 // Attributes stand between a type and its explanation.
                 while above >= 0, source.lines[above].trimmed.hasPrefix("@") { above -= 1 }
                 let isExplained = above >= 0 && source.lines[above].trimmed.hasPrefix("///")
-                if Self.unexplained.contains(where: { line.contains(" \($0):") }) {
-                    withKnownIssue("these have no sentence yet") { #expect(isExplained) }
-                } else {
-                    #expect(isExplained, "\(source.path):\(number + 1): \(line)")
-                }
+                #expect(isExplained, "\(source.path):\(number + 1): \(line)")
             }
         }
     }

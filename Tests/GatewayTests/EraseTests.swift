@@ -122,19 +122,13 @@ struct EraseTests {
         #expect(try gateway.entitlement(of: "u1")["entitled"] == false)
         #expect(try gateway.entitlement(of: "u2")["entitled"] == true)
         try gateway.stop()
-        withKnownIssue(
-            "the transfer goes with the one it took from: the purchase is nobody's, its owner's row a leftover"
-        ) {
-            let check = try gateway.run(["rebuild", "--check"])
-            #expect(check.status == .exited(0), "\(check.output)")
-        }
+        let check = try gateway.run(["rebuild", "--check"])
+        #expect(check.status == .exited(0), "\(check.output)")
         try gateway.start()
         // Anything that elects the row again shows what is left of it.
         try gateway.grant("u2", until: Clock.text(secondsFromNow: 60))
-        withKnownIssue("whoever paid loses the purchase with the next election of the row") {
-            let row = try gateway.entitlement(of: "u2")
-            #expect(row["provider"] == "revenuecat")
-        }
+        let row = try gateway.entitlement(of: "u2")
+        #expect(row["provider"] == "revenuecat")
     }
 
     @Test func aPurchaseClaimedByAnotherStays() throws {
@@ -174,10 +168,8 @@ struct EraseTests {
         try gateway.grant("u1", until: "2030-01-01T00:00:00Z", id: "g1")
         try Self.erase(gateway, "u1")
         try gateway.grant("u1", until: "2030-01-01T00:00:00Z", id: "g1")
-        withKnownIssue("its event was seen before the erase, so it is answered 201 and gives nothing") {
-            let row = try gateway.entitlement(of: "u1")
-            #expect(row["entitled"] == true)
-        }
+        let row = try gateway.entitlement(of: "u1")
+        #expect(row["entitled"] == true)
         #expect(try gateway.ask("DELETE", "/v1/users/u1/grants/g1").status == 200)
         #expect(try gateway.entitlement(of: "u1")["entitled"] == false)
     }
@@ -219,10 +211,8 @@ struct EraseTests {
         try gateway.stop()
         let database = try SQLDatabase(gateway.database)
         #expect(try database.text("SELECT count(payload) FROM event WHERE provider = 'stripe'") == "0")
-        withKnownIssue("a quarantined payload is not looked at when the person it names is erased") {
-            for (name, bytes) in try gateway.bytes(ofFilesNamed: "gateway.db") {
-                #expect(bytes.range(of: Data(user.utf8)) == nil, "\(name)")
-            }
+        for (name, bytes) in try gateway.bytes(ofFilesNamed: "gateway.db") {
+            #expect(bytes.range(of: Data(user.utf8)) == nil, "\(name)")
         }
     }
 }

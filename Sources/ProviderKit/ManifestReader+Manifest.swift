@@ -62,7 +62,7 @@ extension ManifestReader {
         let template = try requiredText(&node, "signed", "for example {timestamp}.{body}")
         scheme.signed = try parts(template, node.place("signed"))
         var keys: [SignatureScheme.KeyDerivation] = []
-        for (index, element) in (node.take("keys")?.array ?? [.string("utf8")]).enumerated() {
+        for (index, element) in (try list(&node, "keys", of: "ways to make a key") ?? [.string("utf8")]).enumerated() {
             keys.append(try key(element, "\(node.place("keys"))/\(index)"))
         }
         scheme.keys = keys
@@ -172,9 +172,12 @@ extension ManifestReader {
 
     private func rule(_ json: JSON, _ place: String) throws(ManifestError) -> Manifest.Rule {
         var node = try node(json, place)
-        guard let types = node.take("on")?.array?.compactMap(\.string), !types.isEmpty else {
-            throw fail(node.place("on"), "a list of event types")
+        var types: [String] = []
+        for element in try list(&node, "on", of: "event types") ?? [] {
+            guard let type = element.string else { throw fail(node.place("on"), "a list of event types") }
+            types.append(type)
         }
+        guard !types.isEmpty else { throw fail(node.place("on"), "a list of event types") }
         let condition = try self.condition(&node, "when")
         guard let purchaseJSON = node.take("purchase") else {
             throw fail(node.place("purchase"), "which purchase the event is about")
@@ -222,7 +225,7 @@ extension ManifestReader {
         }
         let kind = try text(&node, "kind")
         var also: [Manifest.PurchasePlace.Place] = []
-        for (index, element) in (node.take("also")?.array ?? []).enumerated() {
+        for (index, element) in (try list(&node, "also", of: "ids") ?? []).enumerated() {
             let place = "\(node.place("also"))/\(index)"
             guard element.object?["id"] != nil else {
                 also.append(
@@ -325,12 +328,18 @@ extension ManifestReader {
         var node = try node(json, place)
         var size = Manifest.AdjustmentShape.Size.full
         if let part = try value(&node, "part") { size = .part(part) }
-        if let soFar = try value(&node, "so_far") { size = .soFar(soFar) }
+        if let soFar = try value(&node, "so_far") {
+            guard case .full = size else { throw fail(node.place("so_far"), "either part or so_far") }
+            size = .soFar(soFar)
+        }
         var (standing, standings): (ManifestValue?, [String: Adjustment.Standing]) = (nil, [:])
         if let standingJSON = node.take("standing") {
             var shape = try self.node(standingJSON, node.place("standing"))
             standing = try requiredValue(&shape, "at", "where its status stands")
-            for (key, member) in shape.take("map")?.object ?? [:] {
+            guard let map = shape.take("map")?.object else {
+                throw fail(shape.place("map"), "the provider's words and ours")
+            }
+            for (key, member) in map {
                 switch member.string {
                 case "pending": standings[key] = .pending
                 case "effective": standings[key] = .effective

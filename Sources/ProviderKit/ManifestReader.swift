@@ -72,6 +72,13 @@ struct ManifestReader {
         return word
     }
 
+    /// A list, where there is one; `[]` and anything else are mistakes.
+    func list(_ node: inout Node, _ key: String, of what: String) throws(ManifestError) -> [JSON]? {
+        guard let value = node.take(key) else { return nil }
+        guard let list = value.array, !list.isEmpty else { throw fail(node.place(key), "a list of \(what)") }
+        return list
+    }
+
     // MARK: - Values
 
     func pointer(_ json: JSON, _ place: String) throws(ManifestError) -> JSONPointer {
@@ -184,8 +191,9 @@ struct ManifestReader {
                 guard let list = wanted.array else { throw fail(node.place("in"), "a list of values") }
                 found = .equals(value, list)
             }
-            if node.take("null") != nil {
-                found = node.members["null"]?.bool == false ? .not(.isNull(value)) : .isNull(value)
+            if let wanted = node.take("null") {
+                guard let isNull = wanted.bool else { throw fail(node.place("null"), "true or false") }
+                found = isNull ? .isNull(value) : .not(.isNull(value))
             }
             if let other = try self.value(&node, "same_as") { found = .sameAs(value, other) }
             if let other = try self.value(&node, "less_than") { found = .lessThan(value, other) }

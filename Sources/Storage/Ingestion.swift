@@ -217,13 +217,7 @@ package struct Ingestion<Transaction: StorageTransaction> {
         provider: ProviderID,
         _ reach: inout Reach
     ) throws(StorageError) -> PurchaseKey {
-        var known: Set<PurchaseKey> = []
-        for identifier in reference.ids {
-            guard let key = try transaction.purchase(known: identifier.id, in: reference.environment),
-                !known.contains(key), !contradicts(reference, try transaction.identifiers(of: key))
-            else { continue }
-            known.insert(key)
-        }
+        let known = try purchases(knownBy: reference)
         let key: PurchaseKey
         if let first = known.min() {
             key = first
@@ -243,14 +237,45 @@ package struct Ingestion<Transaction: StorageTransaction> {
         return key
     }
 
-    /// Whether a purchase has a name of its own that is not the one this event gives: two chains stay two, even when an event
-    /// of one refers to a transaction of the other.
-    private func contradicts(_ reference: PurchaseReference, _ known: [PurchaseReference.Identifier]) -> Bool {
-        for own in reference.ids where own.rank != .reference {
-            let names = known.filter { $0.rank == own.rank && $0.id.namespace == own.id.namespace }
-            if !names.isEmpty, !names.contains(where: { $0.id == own.id }) { return true }
+    /// The purchases that an event's ids lead to and that may be one: two chains stay two, even when an event of one refers
+    /// to a transaction of the other, or refers to both. Of two that contradict each other the one with the smaller name is
+    /// meant, whichever came first.
+    private func purchases(knownBy reference: PurchaseReference) throws(StorageError) -> Set<PurchaseKey> {
+        var candidates: [(key: PurchaseKey, names: [PurchaseReference.Identifier])] = []
+        for identifier in reference.ids {
+            guard let key = try transaction.purchase(known: identifier.id, in: reference.environment),
+                !candidates.contains(where: { $0.key == key })
+            else { continue }
+            candidates.append((key, try transaction.identifiers(of: key).filter { $0.rank != .reference }))
         }
-        return false
+        func first(_ names: [PurchaseReference.Identifier]) -> PurchaseReference.Identifier? {
+            names.min { ($0.rank, $0.id) < ($1.rank, $1.id) }
+        }
+        candidates.sort { left, right in
+            switch (first(left.names), first(right.names)) {
+            case (let left?, let right?): (left.rank, left.id) < (right.rank, right.id)
+            case (nil, nil): left.key < right.key
+            case (let left, _): left != nil
+            }
+        }
+        var names = reference.ids.filter { $0.rank != .reference }
+        var known: Set<PurchaseKey> = []
+        for candidate in candidates where !contradicts(names, candidate.names) {
+            known.insert(candidate.key)
+            names += candidate.names
+        }
+        return known
+    }
+
+    /// Whether one of the two has a name of its own that the other has another of its kind for.
+    private func contradicts(
+        _ names: [PurchaseReference.Identifier],
+        _ others: [PurchaseReference.Identifier]
+    ) -> Bool {
+        names.contains { own in
+            let same = others.filter { $0.rank == own.rank && $0.id.namespace == own.id.namespace }
+            return !same.isEmpty && !same.contains { other in names.contains { $0.id == other.id } }
+        }
     }
 
     /// User ids that are one person read the same row from now on.

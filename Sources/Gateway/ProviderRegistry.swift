@@ -45,7 +45,7 @@ struct ProviderRegistry: Sendable {
         do throws(ManifestError) {
             for manifest in try BuiltInProviders.manifests() { manifests[manifest.provider.name] = manifest }
         } catch {
-            throw ConfigurationError(error.file, error.description)
+            throw ConfigurationError(error.file, error.reason)
         }
         guard let folder else { return manifests.values.sorted { $0.provider < $1.provider } }
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
@@ -60,7 +60,7 @@ struct ProviderRegistry: Sendable {
                 let manifest = try Manifest(json: [UInt8](data), file: path)
                 manifests[manifest.provider.name] = manifest
             } catch {
-                throw ConfigurationError(path, error.description)
+                throw ConfigurationError(path, error.reason)
             }
         }
         return manifests.values.sorted { $0.provider < $1.provider }

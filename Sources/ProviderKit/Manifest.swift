@@ -2,8 +2,8 @@ public import Entitlements
 
 /// A web-billing provider as data: how it signs, where its events keep what, and what they mean for access.
 ///
-/// Read once at start; per delivery nothing of the manifest's text is parsed again. The language is described in
-/// `schema/provider-manifest.schema.json`.
+/// Read once at start; per delivery nothing of the manifest's text is parsed again. The language is described in the
+/// documentation, under "Manifests".
 public struct Manifest: Sendable {
     public var provider: ProviderID
     public var title: String

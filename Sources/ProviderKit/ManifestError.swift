@@ -6,8 +6,11 @@ public struct ManifestError: Error, Hashable, Sendable, CustomStringConvertible 
     public var expected: String
     public var hint: String
 
-    public var description: String {
+    public var description: String { "\(file): \(reason)" }
+
+    /// The same without the file's name.
+    public var reason: String {
         let place = pointer.isEmpty ? "the file" : pointer
-        return "\(file): \(place): expected \(expected)" + (hint.isEmpty ? "" : " (\(hint))")
+        return "\(place): expected \(expected)" + (hint.isEmpty ? "" : " (\(hint))")
     }
 }

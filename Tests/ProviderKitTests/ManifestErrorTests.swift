@@ -1,4 +1,5 @@
 internal import Entitlements
+internal import Foundation
 internal import Testing
 
 @testable internal import ProviderKit
@@ -276,6 +277,19 @@ struct ManifestErrorTests {
     func works() throws {
         let manifest = try Manifest(json: Array(Self.good.utf8), file: "shop.json")
         #expect(manifest.provider.name == "shop")
+        #expect(manifest.rules.count == 2)
+    }
+
+    @Test("the example of the documentation works as it stands there")
+    func documented() throws {
+        let page = try String(
+            contentsOf: URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+                .appending(path: "../../Sources/Gateway/Documentation.docc/Manifests.md"),
+            encoding: .utf8
+        )
+        let example = try #require(page.components(separatedBy: "```json").dropFirst().first)
+        let json = try #require(example.components(separatedBy: "```").first)
+        let manifest = try Manifest(json: Array(json.utf8), file: "Manifests.md")
         #expect(manifest.rules.count == 2)
     }
 

@@ -53,12 +53,12 @@ struct Erasure {
     private func forget(_ user: UserID, _ mark: UserID, in key: PurchaseKey) throws(StorageError) -> Bool {
         let query = try database.prepare(
             """
-            SELECT fact.event, fact.place, fact.body, event.provider, event.event_id
+            SELECT fact.event, fact.place, fact.body, event.provider, event.event_id, fact.mention
             FROM fact JOIN event ON event.seq = fact.event WHERE fact.purchase = ?
             """
         )
         query.bind(1, key)
-        var marked: [(event: Int64, place: Int64, fact: RecordedFact)] = []
+        var marked: [(event: Int64, place: Int64, mention: Int64, fact: RecordedFact)] = []
         var isManual = false
         while try query.step() {
             var recorded = try FactCoding.decode(
@@ -70,11 +70,11 @@ struct Erasure {
             guard case .owner(var statement) = recorded.fact, statement.users.contains(user) else { continue }
             statement.users = statement.users.map { $0 == user ? mark : $0 }
             recorded.fact = .owner(statement)
-            marked.append((query.integer(0), query.integer(1), recorded))
+            marked.append((query.integer(0), query.integer(1), query.integer(5), recorded))
         }
         query.reset()
         if isManual {
-            for table in ["fact", "external_id", "dependency"] {
+            for table in ["fact", "mention", "external_id", "dependency"] {
                 try run("DELETE FROM \(table) WHERE purchase = ?", key)
             }
             try run("DELETE FROM purchase WHERE id = ?", key)
@@ -86,7 +86,13 @@ struct Erasure {
             delete.bind(2, entry.event)
             delete.bind(3, entry.place)
             try delete.run()
-            try transaction.add(entry.fact, to: key, event: entry.event, place: Int(entry.place))
+            try transaction.add(
+                entry.fact,
+                to: key,
+                by: entry.mention,
+                event: entry.event,
+                place: Int(entry.place)
+            )
             try run("UPDATE event SET payload = NULL WHERE seq = ?", entry.event)
         }
         return false

@@ -31,6 +31,10 @@ public enum Migrations {
     /// - Returns: The names of the files that were applied now.
     /// - Throws: `.wrongSchema` for a database from a newer version or with an edited file.
     public static func apply(to path: String) throws(StorageError) -> [String] {
+        try apply(known, to: path)
+    }
+
+    static func apply(_ known: [Migration], to path: String) throws(StorageError) -> [String] {
         let database = try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: 10_000)
         // Before any table is there: the page size is fixed with the first one. Rows and facts are small, and 2 KiB pages
         // write less of what did not change.
@@ -42,7 +46,6 @@ public enum Migrations {
         let query = try database.prepare("SELECT number, checksum FROM migration")
         while try query.step() { applied[query.integer(0)] = query.text(1) }
         query.reset()
-        let known = known
         if let newest = applied.keys.max(), newest > Int64(known.last?.number ?? 0) {
             throw .wrongSchema(
                 "\(path) was made by a newer version of the gateway (its schema is \(newest), this program knows up to \(known.last?.number ?? 0)); start that version"

@@ -123,8 +123,14 @@ final class SQLiteTransaction: StorageTransaction {
 
     func merge(_ key: PurchaseKey, into other: PurchaseKey) throws(StorageError) {
         try run(sql.moveIDs, other, key)
+        try run(sql.moveMentions, other, key)
         try run(sql.moveFacts, other, key)
+        try delete(key)
+    }
+
+    func delete(_ key: PurchaseKey) throws(StorageError) {
         try run(sql.deleteDependencies, key)
+        try run(sql.forgetContested, key)
         try run(sql.deletePurchase, key)
     }
 
@@ -191,6 +197,7 @@ final class SQLiteTransaction: StorageTransaction {
     func add(
         _ fact: RecordedFact,
         to key: PurchaseKey,
+        by mention: MentionKey,
         event: EventSequence,
         place: Int
     ) throws(StorageError) {
@@ -199,6 +206,7 @@ final class SQLiteTransaction: StorageTransaction {
         statement.bind(2, event)
         statement.bind(3, Int64(place))
         statement.bind(4, FactCoding.encode(fact))
+        statement.bind(5, mention)
         try statement.run()
     }
 

@@ -10,6 +10,16 @@ struct WriterSQL {
     let identifiers: Statement
     let moveIDs: Statement
     let moveFacts: Statement
+    let moveMentions: Statement
+    let insertMention: Statement
+    let mentionByBody: Statement
+    let mentions: Statement
+    let purchaseOfMention: Statement
+    let moveMention: Statement
+    let moveFactsOfMention: Statement
+    let contested: Statement
+    let setContested: Statement
+    let forgetContested: Statement
     let deletePurchase: Statement
     let deleteDependencies: Statement
     let purchase: Statement
@@ -52,17 +62,35 @@ struct WriterSQL {
         createPurchase = try database.prepare(
             "INSERT INTO purchase (environment, provider, purchase_id) VALUES (?, ?, '')"
         )
-        // Whoever an id is the own name of has it, before one that only refers to it.
         bindID = try database.prepare(
             """
             INSERT INTO external_id (environment, namespace, value, purchase, rank) VALUES (?, ?, ?, ?, ?)
             ON CONFLICT (environment, namespace, value) DO UPDATE SET purchase = excluded.purchase, rank = excluded.rank
-            WHERE excluded.rank < rank
             """
         )
         identifiers = try database.prepare("SELECT namespace, value, rank FROM external_id WHERE purchase = ?")
         moveIDs = try database.prepare("UPDATE external_id SET purchase = ? WHERE purchase = ?")
         moveFacts = try database.prepare("UPDATE fact SET purchase = ? WHERE purchase = ?")
+        moveMentions = try database.prepare("UPDATE mention SET purchase = ? WHERE purchase = ?")
+        insertMention = try database.prepare("INSERT INTO mention (purchase, body) VALUES (?, ?)")
+        mentionByBody = try database.prepare("SELECT id FROM mention WHERE purchase = ? AND body = ?")
+        mentions = try database.prepare("SELECT id, body FROM mention WHERE purchase = ? ORDER BY id")
+        purchaseOfMention = try database.prepare("SELECT purchase FROM mention WHERE id = ?")
+        moveMention = try database.prepare("UPDATE mention SET purchase = ? WHERE id = ?")
+        moveFactsOfMention = try database.prepare("UPDATE fact SET purchase = ? WHERE purchase = ? AND mention = ?")
+        contested = try database.prepare(
+            """
+            SELECT purchase FROM contested
+            WHERE cluster = (SELECT cluster FROM contested WHERE purchase = ?) ORDER BY purchase
+            """
+        )
+        setContested = try database.prepare(
+            """
+            INSERT INTO contested (purchase, cluster) VALUES (?, ?)
+            ON CONFLICT (purchase) DO UPDATE SET cluster = excluded.cluster
+            """
+        )
+        forgetContested = try database.prepare("DELETE FROM contested WHERE purchase = ?")
         deletePurchase = try database.prepare("DELETE FROM purchase WHERE id = ?")
         deleteDependencies = try database.prepare("DELETE FROM dependency WHERE purchase = ?")
         purchase = try database.prepare(
@@ -79,7 +107,7 @@ struct WriterSQL {
         )
         purchasesCarrying = try database.prepare("SELECT DISTINCT purchase FROM external_id WHERE value = ?")
         insertFact = try database.prepare(
-            "INSERT OR REPLACE INTO fact (purchase, event, place, body) VALUES (?, ?, ?, ?)"
+            "INSERT OR REPLACE INTO fact (purchase, event, place, body, mention) VALUES (?, ?, ?, ?, ?)"
         )
         facts = try database.prepare(
             """

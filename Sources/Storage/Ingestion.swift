@@ -119,9 +119,9 @@ package struct Ingestion<Transaction: StorageTransaction> {
     // MARK: - Effects
 
     /// What the effects of one event touch.
-    private struct Reach {
-        /// Purchases the event itself is about, in its order.
-        var subjects: [PurchaseKey] = []
+    struct Reach {
+        /// What the event itself says of purchases, in its order.
+        var mentions: [MentionKey] = []
         /// Purchases whose owner may be another now.
         var dependents: Set<PurchaseKey> = []
         var users: [UserID] = []
@@ -148,8 +148,8 @@ package struct Ingestion<Transaction: StorageTransaction> {
         for effect in incoming.event.effects {
             switch effect {
             case .facts(let reference, let facts):
-                let key = try purchase(for: reference, provider: incoming.provider, &reach)
-                if !reach.subjects.contains(key) { reach.subjects.append(key) }
+                let mention = try mention(reference, provider: incoming.provider, &reach)
+                reach.mentions.append(mention.key)
                 for fact in facts {
                     let dated = arrived(fact, at: incoming.receivedAt)
                     if case .state(let state) = dated { reach.states.append(state) }
@@ -159,7 +159,13 @@ package struct Ingestion<Transaction: StorageTransaction> {
                         isSecondHand: reference.isSecondHand,
                         fact: dated
                     )
-                    try transaction.add(recorded, to: key, event: sequence, place: place)
+                    try transaction.add(
+                        recorded,
+                        to: mention.purchase,
+                        by: mention.key,
+                        event: sequence,
+                        place: place
+                    )
                     place += 1
                 }
             case .link(let customer, let user):
@@ -211,73 +217,6 @@ package struct Ingestion<Transaction: StorageTransaction> {
         }
     }
 
-    /// The purchase an event names; purchases that turn out to be one are joined.
-    private func purchase(
-        for reference: PurchaseReference,
-        provider: ProviderID,
-        _ reach: inout Reach
-    ) throws(StorageError) -> PurchaseKey {
-        let known = try purchases(knownBy: reference)
-        let key: PurchaseKey
-        if let first = known.min() {
-            key = first
-            for other in known.sorted() where other != first {
-                if let record = try transaction.record(of: other) {
-                    if let owner = record.owner { reach.joined.insert(owner) }
-                    reach.merged = reach.merged || record.outcome != nil
-                }
-                try transaction.merge(other, into: first)
-                reach.subjects.removeAll { $0 == other }
-                reach.dependents.remove(other)
-            }
-        } else {
-            key = try transaction.createPurchase(in: reference.environment, provider: provider)
-        }
-        for identifier in reference.ids { try transaction.bind(identifier, in: reference.environment, to: key) }
-        return key
-    }
-
-    /// The purchases that an event's ids lead to and that may be one: two chains stay two, even when an event of one refers
-    /// to a transaction of the other, or refers to both. Of two that contradict each other the one with the smaller name is
-    /// meant, whichever came first.
-    private func purchases(knownBy reference: PurchaseReference) throws(StorageError) -> Set<PurchaseKey> {
-        var candidates: [(key: PurchaseKey, names: [PurchaseReference.Identifier])] = []
-        for identifier in reference.ids {
-            guard let key = try transaction.purchase(known: identifier.id, in: reference.environment),
-                !candidates.contains(where: { $0.key == key })
-            else { continue }
-            candidates.append((key, try transaction.identifiers(of: key).filter { $0.rank != .reference }))
-        }
-        func first(_ names: [PurchaseReference.Identifier]) -> PurchaseReference.Identifier? {
-            names.min { ($0.rank, $0.id) < ($1.rank, $1.id) }
-        }
-        candidates.sort { left, right in
-            switch (first(left.names), first(right.names)) {
-            case (let left?, let right?): (left.rank, left.id) < (right.rank, right.id)
-            case (nil, nil): left.key < right.key
-            case (let left, _): left != nil
-            }
-        }
-        var names = reference.ids.filter { $0.rank != .reference }
-        var known: Set<PurchaseKey> = []
-        for candidate in candidates where !contradicts(names, candidate.names) {
-            known.insert(candidate.key)
-            names += candidate.names
-        }
-        return known
-    }
-
-    /// Whether one of the two has a name of its own that the other has another of its kind for.
-    private func contradicts(
-        _ names: [PurchaseReference.Identifier],
-        _ others: [PurchaseReference.Identifier]
-    ) -> Bool {
-        names.contains { own in
-            let same = others.filter { $0.rank == own.rank && $0.id.namespace == own.id.namespace }
-            return !same.isEmpty && !same.contains { other in names.contains { $0.id == other.id } }
-        }
-    }
-
     /// User ids that are one person read the same row from now on.
     private func join(_ users: [UserID], _ reach: inout Reach) throws(StorageError) {
         var members: Set<UserID> = []
@@ -300,7 +239,12 @@ package struct Ingestion<Transaction: StorageTransaction> {
         var environments = Set(StoreEnvironment.allCases)
         if reach.joined.isEmpty { environments = [] }
         var subject: PurchaseRecord?
-        for key in reach.subjects + reach.dependents.subtracting(reach.subjects).sorted() {
+        var subjects: [PurchaseKey] = []
+        for mention in reach.mentions {
+            // A later part of the event may have moved it.
+            if let key = try transaction.purchase(of: mention), !subjects.contains(key) { subjects.append(key) }
+        }
+        for key in subjects + reach.dependents.subtracting(subjects).sorted() {
             guard let change = try recompute(key) else { continue }
             if subject == nil { subject = change.after }
             hasChanged = hasChanged || change.isVisible
@@ -315,7 +259,7 @@ package struct Ingestion<Transaction: StorageTransaction> {
     }
 
     private func outcome(_ reach: Reach, subject: PurchaseRecord?, _ hasChanged: Bool) -> EventOutcome {
-        if let subject, !reach.subjects.isEmpty {
+        if let subject, !reach.mentions.isEmpty {
             if let outcome = subject.outcome, policy.isUnmapped(outcome) { return .unmapped }
             if subject.owner == nil { return .parked }
         }

@@ -4,6 +4,21 @@ package import Entitlements
 package typealias PurchaseKey = Int64
 /// An event's place in the order of arrival.
 package typealias EventSequence = Int64
+/// The key of what events say of a purchase with one set of ids.
+package typealias MentionKey = Int64
+
+/// A set of ids by which events spoke of a purchase.
+package struct MentionRecord: Sendable {
+    package var key: MentionKey
+    package var purchase: PurchaseKey
+    package var ids: [PurchaseReference.Identifier]
+
+    package init(key: MentionKey, purchase: PurchaseKey, ids: [PurchaseReference.Identifier]) {
+        self.key = key
+        self.purchase = purchase
+        self.ids = ids
+    }
+}
 
 /// A purchase as the store keeps it.
 package struct PurchaseRecord: Hashable, Sendable {
@@ -97,24 +112,40 @@ package protocol StorageTransaction: AnyObject {
     // Purchases.
     func purchase(known id: ExternalID, in environment: StoreEnvironment) throws(StorageError) -> PurchaseKey?
     func createPurchase(in environment: StoreEnvironment, provider: ProviderID) throws(StorageError) -> PurchaseKey
+    /// The id leads to this purchase from now on, with this rank.
     func bind(
         _ id: PurchaseReference.Identifier,
         in environment: StoreEnvironment,
         to key: PurchaseKey
     ) throws(StorageError)
+    /// The ids that lead to a purchase.
     func identifiers(of key: PurchaseKey) throws(StorageError) -> [PurchaseReference.Identifier]
-    /// Moves ids and facts of one purchase to another and deletes it.
+    /// Moves ids, mentions and facts of one purchase to another and deletes it.
     func merge(_ key: PurchaseKey, into other: PurchaseKey) throws(StorageError)
+    func delete(_ key: PurchaseKey) throws(StorageError)
     func record(of key: PurchaseKey) throws(StorageError) -> PurchaseRecord?
     func update(_ record: PurchaseRecord) throws(StorageError)
     func purchases(ownedBy users: [UserID], in environment: StoreEnvironment) throws(StorageError) -> [PurchaseRecord]
     /// Purchases that carry this external id, whatever its kind.
     func purchases(carrying externalID: String) throws(StorageError) -> [PurchaseKey]
 
+    // Mentions.
+    /// The mention of a purchase by exactly these ids, made when it is new.
+    func mention(of key: PurchaseKey, by ids: [PurchaseReference.Identifier]) throws(StorageError) -> MentionKey
+    func mentions(of key: PurchaseKey) throws(StorageError) -> [MentionRecord]
+    func purchase(of mention: MentionKey) throws(StorageError) -> PurchaseKey?
+    /// Moves a mention and its facts to another purchase.
+    func move(_ mention: MentionRecord, to key: PurchaseKey) throws(StorageError)
+    /// The purchases that share ids with this one and are not one with it, itself among them; empty where there are none.
+    func contested(with key: PurchaseKey) throws(StorageError) -> [PurchaseKey]
+    /// These purchases share ids and are not one; fewer than two are nothing special.
+    func setContested(_ keys: [PurchaseKey]) throws(StorageError)
+
     // Facts.
     func add(
         _ fact: RecordedFact,
         to key: PurchaseKey,
+        by mention: MentionKey,
         event: EventSequence,
         place: Int
     ) throws(StorageError)

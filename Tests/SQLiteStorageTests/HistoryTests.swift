@@ -91,7 +91,7 @@ struct RandomHistory {
     private mutating func event(_ id: String) -> IncomingEvent {
         let at = moment()
         let purchase = "sub_\(pick(3))"
-        switch pick(16) {
+        switch pick(18) {
         case 0..<4: return subscription(id, of: purchase, at: at)
         case 4..<7: return cat(id, at: at)
         case 7:
@@ -168,6 +168,23 @@ struct RandomHistory {
             return pick(3) == 0
                 ? Happening.event("revenuecat", id, at: at, [.samePerson([person(user()), person(user())])])
                 : Happening.event("revenuecat", id, at: at, [.link(Happening.anonymous("a\(pick(2))"), person(user()))])
+        case 16:
+            // References that several chains have, or that are names elsewhere.
+            let shared = ["tx_0", "tx_1", "sub_0", "sub_1", "ord_0", "in_sub_1_0"]
+            return Happening.state(
+                "stripe",
+                id,
+                of: purchase,
+                at: at,
+                period: 0,
+                end: at + 30,
+                user: user(),
+                also: [shared[pick(6)]]
+            )
+        case 17:
+            let shared = ["tx_0", "tx_1", "sub_1", "in_sub_0_0", "in_sub_2_30"]
+            let (one, other) = (shared[pick(5)], shared[pick(5)])
+            return Happening.adjusted("stripe", id, of: one, at: at, also: [other], payments: [one, other])
         case 14:
             return Happening.claim(id, at: at, "stripe", ["sub_0", "cus_1", "cus_2", "ord_1"][pick(4)], by: user())
         default:

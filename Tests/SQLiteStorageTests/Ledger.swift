@@ -13,6 +13,8 @@ final class Ledger {
     let policy: EntitlementPolicy
     let database: SQLiteDatabase
     let transaction: SQLiteTransaction
+    /// Keeps the folder of a continued ledger.
+    private let predecessor: Ledger?
 
     /// A database with the tables and nothing in them, made once and copied.
     private static let template: [UInt8] = {
@@ -30,6 +32,7 @@ final class Ledger {
     }()
 
     init(policy: EntitlementPolicy = Ledger.plainPolicy) throws {
+        predecessor = nil
         folder = try TemporaryFolder(prefix: "ledger")
         path = folder.file("gateway.db")
         self.policy = policy
@@ -40,7 +43,14 @@ final class Ledger {
         transaction = try SQLiteTransaction(database)
     }
 
-    deinit { folder.remove() }
+    /// The database of another ledger, opened anew; the other one must not be used any more.
+    init(continuing other: Ledger) throws {
+        (folder, path, policy, predecessor) = (other.folder, other.path, other.policy, other)
+        database = try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: 1000)
+        transaction = try SQLiteTransaction(database)
+    }
+
+    deinit { if predecessor == nil { folder.remove() } }
 
     static let plainPolicy = EntitlementPolicy(
         firstProviders: ["app_store", "google_play", "revenuecat"].map { ProviderID($0) },

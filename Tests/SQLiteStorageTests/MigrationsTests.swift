@@ -1,3 +1,4 @@
+internal import Entitlements
 internal import Foundation
 internal import TestSupport
 internal import Testing
@@ -34,6 +35,35 @@ struct MigrationsTests {
             }
             #expect(reason.contains(Migrations.known[0].name))
         }
+    }
+
+    @Test("a database from before mentions were kept goes on: its purchases keep their facts and their ids")
+    func beforeMentions() throws {
+        let ledger = try Ledger()
+        typealias Say = Happening
+        try ledger.take([
+            Say.state("stripe", "e1", of: "sub_b", at: 0, period: 0, end: 30, user: "u1", also: ["in_ü:1"]),
+            Say.state("stripe", "e2", of: "sub_b", at: 1, period: 30, end: 60, user: "u1"),
+        ])
+        let before = try ledger.picture()
+        // What 0003 adds is taken away again, as if the database were older.
+        try ledger.database.execute(
+            """
+            DROP INDEX mention_of_purchase; DROP INDEX contested_by_cluster; DROP TABLE contested; DROP TABLE mention;
+            ALTER TABLE fact DROP COLUMN mention; DELETE FROM migration WHERE number >= 3;
+            """
+        )
+        let applied = try Migrations.apply(to: ledger.path)
+        #expect(applied.first == "0003_mentions.sql")
+        let again = try Ledger(continuing: ledger)
+        let after = try again.picture()
+        #expect(after == before)
+        try again.take([
+            Say.state("stripe", "e3", of: "sub_a", at: 0, period: 0, end: 90, user: "u2", also: ["in_ü:1"]),
+            Say.adjusted("stripe", "e4", of: "sub_b", at: 31, rank: .subscription),
+        ])
+        #expect(try again.row("u1").entitlements.first?.end == day(31))
+        #expect(try again.row("u2").entitlements.first?.end == day(90))
     }
 
     @Test("a database of a newer version is refused")

@@ -1,0 +1,66 @@
+internal import Entitlements
+internal import Storage
+
+extension SQLiteTransaction {
+    func mention(of key: PurchaseKey, by ids: [PurchaseReference.Identifier]) throws(StorageError) -> MentionKey {
+        let body = MentionCoding.encode(ids)
+        sql.mentionByBody.bind(1, key)
+        sql.mentionByBody.bind(2, body)
+        defer { sql.mentionByBody.reset() }
+        if try sql.mentionByBody.step() { return sql.mentionByBody.integer(0) }
+        sql.insertMention.bind(1, key)
+        sql.insertMention.bind(2, body)
+        try sql.insertMention.run()
+        return database.lastInsertedRow
+    }
+
+    func mentions(of key: PurchaseKey) throws(StorageError) -> [MentionRecord] {
+        sql.mentions.bind(1, key)
+        defer { sql.mentions.reset() }
+        var found: [MentionRecord] = []
+        while try sql.mentions.step() {
+            let ids = try MentionCoding.decode(sql.mentions.blob(1))
+            found.append(MentionRecord(key: sql.mentions.integer(0), purchase: key, ids: ids))
+        }
+        return found
+    }
+
+    func purchase(of mention: MentionKey) throws(StorageError) -> PurchaseKey? {
+        sql.purchaseOfMention.bind(1, mention)
+        defer { sql.purchaseOfMention.reset() }
+        return try sql.purchaseOfMention.step() ? sql.purchaseOfMention.integer(0) : nil
+    }
+
+    func move(_ mention: MentionRecord, to key: PurchaseKey) throws(StorageError) {
+        sql.moveMention.bind(1, key)
+        sql.moveMention.bind(2, mention.key)
+        try sql.moveMention.run()
+        sql.moveFactsOfMention.bind(1, key)
+        sql.moveFactsOfMention.bind(2, mention.purchase)
+        sql.moveFactsOfMention.bind(3, mention.key)
+        try sql.moveFactsOfMention.run()
+    }
+
+    func contested(with key: PurchaseKey) throws(StorageError) -> [PurchaseKey] {
+        sql.contested.bind(1, key)
+        defer { sql.contested.reset() }
+        var found: [PurchaseKey] = []
+        while try sql.contested.step() { found.append(sql.contested.integer(0)) }
+        return found
+    }
+
+    func setContested(_ keys: [PurchaseKey]) throws(StorageError) {
+        guard keys.count > 1, let cluster = keys.min() else {
+            for key in keys {
+                sql.forgetContested.bind(1, key)
+                try sql.forgetContested.run()
+            }
+            return
+        }
+        for key in keys {
+            sql.setContested.bind(1, key)
+            sql.setContested.bind(2, cluster)
+            try sql.setContested.run()
+        }
+    }
+}

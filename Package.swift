@@ -44,6 +44,7 @@ let package = Package(
         .target(name: "Platform", dependencies: ["CSystem"], swiftSettings: strict),
         .target(name: "Crypto", dependencies: ["COpenSSL"], swiftSettings: strict),
         .target(name: "Entitlements", swiftSettings: strict),
+        .target(name: "Outbound", swiftSettings: strict),
         .target(name: "HTTPServer", dependencies: ["Platform", "CSystem"], swiftSettings: strict),
         .target(name: "ProviderKit", dependencies: ["Entitlements", "Crypto"], swiftSettings: strict),
         .target(
@@ -84,6 +85,7 @@ let package = Package(
         // Tests.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strictTests),
         .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: strictTests),
+        .testTarget(name: "OutboundTests", dependencies: ["Outbound", "TestSupport"], swiftSettings: strictTests),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "Platform"], swiftSettings: strictTests),
         .testTarget(
             name: "EntitlementsTests",

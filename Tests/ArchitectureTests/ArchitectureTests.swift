@@ -11,6 +11,7 @@ struct ArchitectureTests {
         "Platform": ["CSystem", "Glibc", "Synchronization"],
         "Crypto": ["COpenSSL", "Foundation"],
         "Entitlements": [],
+        "Outbound": ["Dispatch", "Foundation", "FoundationNetworking"],
         "HTTPServer": ["Platform", "CSystem", "Glibc", "Synchronization"],
         "ProviderKit": ["Entitlements", "Crypto", "Foundation"],
         "Providers": ["ProviderKit", "Entitlements", "Crypto", "CEmbedded"],

@@ -71,7 +71,7 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "HTTPServer", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers", "Storage",
+                "HTTPServer", "Outbound", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers", "Storage",
                 "SQLiteStorage",
             ],
             swiftSettings: strict

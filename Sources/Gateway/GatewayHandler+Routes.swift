@@ -65,6 +65,10 @@ extension GatewayHandler {
             guard isMethod(.post, "POST", request, &response) else { return .done }
             return unsafe grant(id, request, &response, ticket)
         }
+        if unsafe RequestTarget.equals(below, "sync") {
+            guard isMethod(.post, "POST", request, &response) else { return .done }
+            return unsafe sync(id, request, &response, ticket)
+        }
         if unsafe RequestTarget.equals(below, "identities") {
             guard isMethod(.post, "POST", request, &response) else { return .done }
             return unsafe addIdentity(id, request, &response, ticket)

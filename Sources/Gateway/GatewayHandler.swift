@@ -11,6 +11,7 @@ struct GatewayContext: Sendable {
     let keys: KeyRing
     let policy: EntitlementPolicy
     let defaultEntitlement: [UInt8]
+    let sync: ProviderSync
 }
 
 /// What other threads send to a loop.
@@ -18,6 +19,8 @@ enum LoopMessage: Sendable {
     /// A write is done, or failed; how its request goes on.
     case stored(ReplyTicket, Continuation, Result<Committed<StoreResult>, StorageError>)
     case changed([ChangedRow])
+    /// The providers were looked at.
+    case synced(ReplyTicket, AnswerQuestion, SyncReport)
     /// The gateway is about to end: nobody is to wait any more.
     case stopping
 }
@@ -64,6 +67,8 @@ final class GatewayHandler: RequestHandler {
         case .stored(let ticket, let continuation, let result):
             replies.reply(to: ticket) { response in finish(continuation, result, &response) }
         case .changed(let rows): rowsChanged(rows, replies)
+        case .synced(let ticket, let asked, let report):
+            replies.reply(to: ticket) { response in writeSynced(asked, report, &response) }
         case .stopping:
             isStopping = true
             endPolls(replies)

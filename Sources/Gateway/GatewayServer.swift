@@ -13,8 +13,15 @@ public final class GatewayServer: Sendable {
     private let server: HTTPServer<GatewayHandler>
     private let store: SQLiteStore
     private let loops: LoopMailboxes
+    private let sync: ProviderSync
 
-    private init(server: HTTPServer<GatewayHandler>, loops: LoopMailboxes, store: SQLiteStore) {
+    private init(
+        server: HTTPServer<GatewayHandler>,
+        loops: LoopMailboxes,
+        store: SQLiteStore,
+        sync: ProviderSync
+    ) {
+        self.sync = sync
         self.server = server
         self.loops = loops
         self.store = store
@@ -37,6 +44,7 @@ public final class GatewayServer: Sendable {
             )
         }
         announce(registry, configuration)
+        let apis = try ProviderAPIs.all(configuration.environment)
         var addresses: [ListenAddress] = []
         do throws(ServerError) {
             addresses.append(try ListenAddress(configuration.listen))
@@ -58,12 +66,14 @@ public final class GatewayServer: Sendable {
             )
         }
         let keys = try KeyStore.ring(configuration, database: configuration.database)
+        let sync = try ProviderSync.start(apis, store)
         let context = GatewayContext(
             store: store,
             registry: registry,
             keys: keys,
             policy: configuration.policy,
-            defaultEntitlement: Array(configuration.policy.defaultEntitlement.utf8)
+            defaultEntitlement: Array(configuration.policy.defaultEntitlement.utf8),
+            sync: sync
         )
         do {
             let server = try HTTPServer<GatewayHandler>.start(
@@ -74,8 +84,9 @@ public final class GatewayServer: Sendable {
                 try GatewayHandler(context: context, mailbox: mailbox)
             }
             loops.set(server.mailboxes)
-            return GatewayServer(server: server, loops: loops, store: store)
+            return GatewayServer(server: server, loops: loops, store: store, sync: sync)
         } catch {
+            sync.stop()
             store.close()
             throw ConfigurationError(configuration.listen, "\(error)")
         }
@@ -84,6 +95,7 @@ public final class GatewayServer: Sendable {
     /// Answers those who wait, stops accepting, finishes what is in flight, and closes the database.
     public func stop() {
         loops.post(.stopping)
+        sync.stop()
         server.stop()
         store.close()
     }

@@ -108,6 +108,41 @@ extension SQLiteReader {
         return members.isEmpty ? [user] : members
     }
 
+    /// What questions to providers about a person are made from.
+    public func knownPerson(_ user: UserID) throws(StorageError) -> KnownPerson {
+        letGo()
+        var known = KnownPerson(users: try person(of: user), customers: [], purchases: [])
+        let list = JSONList.text(known.users.map(\.value))
+        let customers = try database.prepare(
+            """
+            SELECT DISTINCT provider, customer FROM link WHERE user_id IN (SELECT value FROM json_each(?))
+            ORDER BY provider, customer
+            """
+        )
+        customers.bind(1, list)
+        while try customers.step() {
+            known.customers.append(CustomerID(provider: ProviderID(customers.text(0)), value: customers.text(1)))
+        }
+        let purchases = try database.prepare(
+            "SELECT id, environment FROM purchase WHERE owner IN (SELECT value FROM json_each(?)) ORDER BY id"
+        )
+        let names = try database.prepare("SELECT namespace, value, rank FROM external_id WHERE purchase = ?")
+        purchases.bind(1, list)
+        while try purchases.step() {
+            names.bind(1, purchases.integer(0))
+            var ids: [PurchaseReference.Identifier] = []
+            while try names.step() {
+                let id = ExternalID(namespace: names.text(0), value: names.text(1))
+                let rank = ExternalIDRank(rawValue: UInt8(truncatingIfNeeded: names.integer(2))) ?? .reference
+                ids.append(.init(id: id, rank: rank))
+            }
+            names.reset()
+            let environment = StoreEnvironment(rawValue: UInt8(truncatingIfNeeded: purchases.integer(1))) ?? .sandbox
+            known.purchases.append(.init(environment: environment, ids: ids))
+        }
+        return known
+    }
+
     /// Everything that explains a person's row.
     public func user(_ user: UserID, eventsMax: Int) throws(StorageError) -> UserView {
         letGo()

@@ -56,9 +56,13 @@ extension RevenueCatEvent {
     // MARK: - Purchases
 
     /// RevenueCat's stores whose purchases the gateway may also know from the store itself: one purchase seen twice.
-    private static let storeNamespaces = [
-        "APP_STORE": "app_store", "MAC_APP_STORE": "app_store", "PLAY_STORE": "google_play",
-    ]
+    static func namespace(ofStore store: String) -> String {
+        switch store.lowercased() {
+        case "app_store", "mac_app_store": "app_store"
+        case "play_store": "google_play"
+        case let other: "revenuecat:" + other
+        }
+    }
 
     /// A chain is known by its store and original transaction, never by product: a store keeps the original transaction
     /// over an upgrade.
@@ -68,7 +72,7 @@ extension RevenueCatEvent {
         guard let first = original ?? transaction else {
             throw Failure(reason: "/event/original_transaction_id is missing")
         }
-        let namespace = Self.storeNamespaces[store] ?? "revenuecat:" + store.lowercased()
+        let namespace = Self.namespace(ofStore: store)
         // A transaction alone may be any of a chain's: it refers to the chain and names none.
         let rank: ExternalIDRank = original == nil ? .reference : .subscription
         var ids = [PurchaseReference.Identifier(id: ExternalID(namespace: namespace, value: first), rank: rank)]
@@ -210,7 +214,7 @@ extension RevenueCatEvent {
         let store = try text("store") ?? ""
         let dayLater = time.adding(days: 1)
         let end = min(try time("expiration_at_ms") ?? dayLater, dayLater)
-        let namespace = Self.storeNamespaces[store] ?? "revenuecat:" + store.lowercased()
+        let namespace = Self.namespace(ofStore: store)
         let transaction = try text("transaction_id") ?? "temporary:" + id
         let reference = PurchaseReference(
             environment: try environment(),

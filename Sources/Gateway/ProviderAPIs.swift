@@ -1,0 +1,40 @@
+internal import ProviderKit
+internal import Providers
+
+/// The providers' APIs for which the seller has set credentials.
+enum ProviderAPIs {
+    /// - Throws: For half a pair of credentials, or an address that is none.
+    static func all(_ environment: EnvironmentVariables) throws(ConfigurationError) -> [any ProviderAPI] {
+        var apis: [any ProviderAPI] = []
+        if let api = try revenueCat(environment) { apis.append(api) }
+        return apis
+    }
+
+    private static func revenueCat(_ environment: EnvironmentVariables) throws(ConfigurationError) -> RevenueCatAPI? {
+        let (key, project) = (environment["REVENUECAT_SECRET_KEY"], environment["REVENUECAT_PROJECT_ID"])
+        switch (key, project) {
+        case (nil, nil): return nil
+        case (let key?, let project?):
+            let base = try address("REVENUECAT_API_BASE", RevenueCatAPI.defaultBase, environment)
+            return RevenueCatAPI(base: base, key: key, project: project)
+        case (nil, _): throw missing("REVENUECAT_SECRET_KEY", with: "REVENUECAT_PROJECT_ID")
+        case (_, nil): throw missing("REVENUECAT_PROJECT_ID", with: "REVENUECAT_SECRET_KEY")
+        }
+    }
+
+    private static func missing(_ name: String, with other: String) -> ConfigurationError {
+        ConfigurationError(name, "it is not set although \(other) is", hint: "set both, or neither")
+    }
+
+    static func address(
+        _ name: String,
+        _ standard: String,
+        _ environment: EnvironmentVariables
+    ) throws(ConfigurationError) -> String {
+        let text = environment[name] ?? standard
+        guard text.hasPrefix("https://") || text.hasPrefix("http://") else {
+            throw ConfigurationError(name, "no address of a server", hint: "it begins with https://")
+        }
+        return text
+    }
+}

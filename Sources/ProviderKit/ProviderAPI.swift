@@ -1,0 +1,113 @@
+public import Entitlements
+
+/// Something that may be asked of a provider's API, with the id the provider knows it by.
+public enum APIQuestion: Hashable, Sendable {
+    /// Everything a customer, or a user the provider knows by our id, has bought.
+    case customer(String)
+    case purchase(String)
+}
+
+/// One request of a reading; a GET unless it has a body.
+public struct APIRequest: Hashable, Sendable {
+    /// Below the API's base address, with what must be percent-encoded encoded.
+    public var path: String
+    /// The project's own settings (products, names): they change seldom, and their answer may be used again for minutes.
+    public var isSettings: Bool
+
+    public init(_ path: String, isSettings: Bool = false) {
+        self.path = path
+        self.isSettings = isSettings
+    }
+
+    /// A piece of a path or query in which nothing has a meaning of its own (RFC 3986 section 2.3).
+    public static func encode(_ text: String) -> String {
+        var encoded = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                encoded += "%" + (digits.utf8.count < 2 ? "0" : "") + digits
+            }
+        }
+        return encoded
+    }
+}
+
+/// What the API answered to one request.
+public struct APIAnswer: Sendable {
+    public var status: Int
+    public var body: JSON?
+    /// The moment of the answer by the provider's own clock, rounded down to what it tells (RFC 9110 section 6.6.1); nil
+    /// when it tells none.
+    public var at: UnixMillis?
+    /// `Retry-After` in seconds, where there is one (RFC 9110 section 10.2.3).
+    public var retryAfterSeconds: Int64?
+
+    public init(status: Int, body: JSON?, at: UnixMillis?, retryAfterSeconds: Int64? = nil) {
+        self.status = status
+        self.body = body
+        self.at = at
+        self.retryAfterSeconds = retryAfterSeconds
+    }
+}
+
+/// Where a reading has come to.
+public enum APIStep: Sendable {
+    /// These must be answered, too.
+    case ask([APIRequest])
+    /// All was read; what it says, as events. None: the provider knows nothing.
+    case done([NormalizedEvent])
+    /// Nothing may be concluded.
+    case failed(APIFailure)
+}
+
+/// Why a reading came to nothing. Never a reason to take anything away from anybody.
+public enum APIFailure: Error, Hashable, Sendable {
+    /// Busy, down or unreachable: the same question may be asked again, after this many milliseconds where it is told.
+    case passing(String, retryAfterMillis: Int64?)
+    /// The credentials are not accepted; asking again is of no use until somebody changes them.
+    case refused(String)
+    /// An answer that cannot be understood.
+    case notUnderstood(String)
+}
+
+/// A provider's API, for reading what webhooks have not told. Knows no network and reads no clock: it says what to ask,
+/// and what the answers come to.
+public protocol ProviderAPI: Sendable {
+    var provider: ProviderID { get }
+    /// The base address without a slash at its end.
+    var base: String { get }
+    /// The headers that every request carries, credentials among them.
+    var headers: [(name: String, value: String)] { get }
+    /// How many requests a minute the gateway allows itself: below what the provider publishes.
+    var requestsPerMinute: Int { get }
+
+    func questions(about person: KnownPerson) -> [APIQuestion]
+
+    /// What is to be done next, from everything that was answered so far.
+    func next(_ question: APIQuestion, _ answers: [APIRequest: APIAnswer]) -> APIStep
+}
+
+extension ProviderAPI {
+    /// A state read from an API is as old as the answer, and within five seconds a delivery is believed before it (rule 8).
+    public static var deliveryWinsMillis: Int64 { 5000 }
+
+    /// The failure that a status other than the expected one stands for; nil for 2xx and for 404, which is an answer.
+    public func failure(of answer: APIAnswer, retryAfterMillis: Int64? = nil) -> APIFailure? {
+        switch answer.status {
+        case 200..<300, 404: nil
+        case 401, 403: .refused("\(provider.name) does not accept the API key (\(answer.status))")
+        case 423, 429:
+            .passing(
+                "\(provider.name) is busy (\(answer.status))",
+                retryAfterMillis: retryAfterMillis ?? answer.retryAfterSeconds.map { $0 * 1000 }
+            )
+        case 408, 500...: .passing("\(provider.name) answered \(answer.status)", retryAfterMillis: retryAfterMillis)
+        default: .notUnderstood("\(provider.name) answered \(answer.status)")
+        }
+    }
+}

@@ -18,7 +18,8 @@ struct ArchitectureTests {
         "Storage": ["Entitlements", "Foundation"],
         "SQLiteStorage": ["Storage", "Entitlements", "Platform", "Crypto", "CSQLite", "CEmbedded", "Synchronization"],
         "Gateway": [
-            "HTTPServer", "Outbound", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers", "Storage", "SQLiteStorage",
+            "HTTPServer", "Outbound", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers", "Storage",
+            "SQLiteStorage",
             "Foundation", "Synchronization",
         ],
         "CLI": ["Gateway", "Platform", "Foundation", "FoundationNetworking", "Synchronization"],

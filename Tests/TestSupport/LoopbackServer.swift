@@ -85,6 +85,11 @@ public final class LoopbackPeer {
         }
     }
 
+    /// Ends the connection now.
+    public func end() {
+        shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+
     private func receive() -> Bool {
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }

@@ -1,0 +1,178 @@
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+/// `POST /v1/users/{id}/sync` against a provider's API that does as it should, and against one that does not.
+struct SyncTests {
+    /// RevenueCat's answers about one customer.
+    private struct Customer {
+        var id = "u1"
+        var days: Int64 = 10
+        var status = "active"
+        var start = Clock.millis - 20 * Clock.dayMillis
+
+        var folder: String { "/v2/projects/proj/customers/\(id)" }
+
+        var subscription: String {
+            let now = Clock.millis
+            let isLive = status == "active"
+            return #"""
+                {"id":"sub1","customer_id":"\#(id)","product_id":null,"status":"\#(status)","gives_access":\#(isLive),
+                "starts_at":\#(start),"current_period_starts_at":\#(start),
+                "current_period_ends_at":\#(now + days * Clock.dayMillis),"ends_at":\#(now + days * Clock.dayMillis),
+                "auto_renewal_status":"will_renew","environment":"production","store":"app_store",
+                "store_subscription_identifier":"t1","entitlements":{"items":[{"id":"e1","lookup_key":"pro"}]}}
+                """#
+        }
+
+        func list(_ items: String...) -> String {
+            #"{"object":"list","items":[\#(items.joined(separator: ","))],"next_page":null}"#
+        }
+
+        var answers: [String: FakeAPI.Answer] {
+            [
+                folder + "/subscriptions": .body(200, list(subscription)), folder + "/purchases": .body(200, list()),
+            ]
+        }
+    }
+
+    private func gateway(_ api: FakeAPI) throws -> RunningGateway {
+        try RunningGateway([
+            "REVENUECAT_SECRET_KEY": "sk_test", "REVENUECAT_PROJECT_ID": "proj", "REVENUECAT_API_BASE": api.base,
+        ]).start()
+    }
+
+    private func sync(_ gateway: RunningGateway, _ user: String = "u1") throws -> JSONValue {
+        let answer = try gateway.ask("POST", "/v1/users/\(user)/sync", key: RunningGateway.readKey)
+        guard answer.status == 200 else { throw GatewayTestError("\(answer.status) \(answer.text)") }
+        return try answer.json()
+    }
+
+    private func waitFor(_ gateway: RunningGateway, entitled: Bool, seconds: Double = 15) throws -> JSONValue {
+        let end = ContinuousClock.now + .seconds(seconds)
+        var answer = try gateway.entitlement(of: "u1")
+        while answer["entitled"]?.bool != entitled, ContinuousClock.now < end {
+            Thread.sleep(forTimeInterval: 0.05)
+            answer = try gateway.entitlement(of: "u1")
+        }
+        return answer
+    }
+
+    @Test("what no webhook told is read, kept as an event, and stays when an older delivery comes")
+    func missed() throws {
+        let api = try FakeAPI(Customer().answers)
+        let gateway = try gateway(api)
+        let answer = try sync(gateway)
+        #expect(answer["entitled"]?.bool == true)
+        #expect(answer["unreachable"]?.array == [])
+        #expect(answer["pending"]?.array == [])
+        #expect(api.requests.allSatisfy { $0.contains("Authorization: Bearer sk_test") })
+        #expect(!api.requests.contains { $0.contains("/v1/") })
+        var late = RevenueCatEvent("e1", user: "u1", purchase: "t1")
+        late.type = "EXPIRATION"
+        (late.start, late.end, late.at) = (
+            late.start - 40 * Clock.dayMillis, late.at - 10 * Clock.dayMillis, late.at - 10 * Clock.dayMillis
+        )
+        try gateway.deliver("revenuecat", late.body)
+        #expect(try gateway.entitlement(of: "u1")["entitled"]?.bool == true)
+        let view = try gateway.ask("GET", "/v1/users/u1").json()
+        #expect(view["purchases"]?.array.count == 1)
+        #expect(view["events"]?.array.contains { $0["type"] == "api.customer" } == true)
+        try gateway.stop()
+    }
+
+    @Test("a delivery of the last seconds is believed before the answer, and a second look follows")
+    func overtaken() throws {
+        var customer = Customer()
+        let api = try FakeAPI(customer.answers)
+        let gateway = try gateway(api)
+        var renewal = RevenueCatEvent("e1", user: "u1", purchase: "t1")
+        renewal.start = customer.start
+        try gateway.deliver("revenuecat", renewal.body)
+        customer.status = "expired"
+        customer.days = -1
+        for (path, answer) in customer.answers { api.set(path, answer) }
+        // RevenueCat's own word is five seconds behind its deliveries.
+        #expect(try sync(gateway)["entitled"]?.bool == true)
+        let later = try waitFor(gateway, entitled: false)
+        #expect(later["entitled"]?.bool == false)
+        try gateway.stop()
+    }
+
+    @Test(
+        "a provider that fails takes nothing away and is named",
+        arguments: ["500", "429", "401", "404", "garbage", "half", "empty"]
+    )
+    func failing(_ kind: String) throws {
+        let customer = Customer()
+        let api = try FakeAPI(customer.answers)
+        let gateway = try gateway(api)
+        #expect(try sync(gateway)["entitled"]?.bool == true)
+        let answers: [String: FakeAPI.Answer] = [
+            "500": .body(500, "{}"), "429": .body(429, #"{"backoff_ms":30000}"#), "401": .body(401, "{}"),
+            "404": .body(404, "<html>not here</html>"), "garbage": .body(200, "<html>"),
+            "half": .halfBody(customer.list()), "empty": .body(200, ""),
+        ]
+        api.setAll(answers[kind] ?? .silence)
+        let clock = ContinuousClock.now
+        let answer = try sync(gateway)
+        #expect(ContinuousClock.now - clock < .seconds(5))
+        #expect(answer["entitled"]?.bool == true)
+        let named = (answer["unreachable"]?.array ?? []) + (answer["pending"]?.array ?? [])
+        #expect(named == ["revenuecat"])
+        try gateway.stop()
+    }
+
+    @Test("a provider that is silent or slow is not waited for, and what it says later counts")
+    func slow() throws {
+        let customer = Customer()
+        let api = try FakeAPI(customer.answers)
+        api.set(customer.folder + "/subscriptions", .late(2500, customer.list(customer.subscription)))
+        let gateway = try gateway(api)
+        let answer = try sync(gateway)
+        #expect(answer["entitled"]?.bool == false)
+        #expect(answer["pending"]?.array == ["revenuecat"])
+        #expect(try waitFor(gateway, entitled: true)["entitled"]?.bool == true)
+        // What never answers does not hold up the end of the gateway.
+        api.set(customer.folder + "/subscriptions", .silence)
+        #expect(try sync(gateway)["entitled"]?.bool == true)
+        try gateway.stop()
+    }
+
+    @Test("a customer that RevenueCat does not know is nobody's loss; without an API the row is answered at once")
+    func unknown() throws {
+        let missing = FakeAPI.Answer.body(404, #"{"object":"error","type":"resource_missing"}"#)
+        let customer = Customer()
+        let api = try FakeAPI([customer.folder + "/subscriptions": missing, customer.folder + "/purchases": missing])
+        let gateway = try gateway(api)
+        #expect(try sync(gateway)["entitled"]?.bool == false)
+        try gateway.grant("u1", until: nil)
+        let answer = try sync(gateway)
+        #expect(answer["entitled"]?.bool == true)
+        #expect(answer["unreachable"]?.array == [])
+        #expect(try gateway.ask("POST", "/v1/users/u1/sync", key: nil).status == 401)
+        #expect(try gateway.ask("GET", "/v1/users/u1/sync").status == 405)
+        #expect(try gateway.ask("POST", "/v1/users/null/sync").status == 400)
+        try gateway.stop()
+        let plain = try RunningGateway().start()
+        #expect(try sync(plain)["entitled"]?.bool == false)
+        try plain.stop()
+    }
+
+    @Test("half a pair of credentials, or no address, stops the start by name")
+    func credentials() throws {
+        for (variables, name) in [
+            (["REVENUECAT_SECRET_KEY": "sk"], "REVENUECAT_PROJECT_ID"),
+            (["REVENUECAT_PROJECT_ID": "proj"], "REVENUECAT_SECRET_KEY"),
+            (
+                ["REVENUECAT_PROJECT_ID": "p", "REVENUECAT_SECRET_KEY": "sk", "REVENUECAT_API_BASE": "ftp://x"],
+                "REVENUECAT_API_BASE"
+            ),
+        ] {
+            let gateway = try RunningGateway(variables)
+            let result = try gateway.run(["serve"])
+            #expect(result.status == .exited(1))
+            #expect(result.errors.contains(name))
+        }
+    }
+}

@@ -20,6 +20,8 @@ struct AnswerSummary: Equatable {
     var status = Status.none
     /// The next moment at which the clock alone changes the answer.
     var changesAt: UnixMillis?
+    /// When access ended by the clock although the purchase was to renew and no event said that it did not.
+    var lapsedAt: UnixMillis?
 }
 
 /// Writes the answer of contract section 5 straight from the row's bytes.
@@ -38,6 +40,9 @@ enum AnswerEncoder {
             winner = find(question.entitlement, in: row.body)
             let settled = judge(winner, at: question.moment)
             (summary.isEntitled, summary.status, summary.changesAt) = settled
+            if !summary.isEntitled, summary.status == .expired, let winner, winner.willRenew {
+                summary.lapsedAt = winner.end
+            }
         case .none: break
         }
         head(question, summary, winner, into: &json)

@@ -67,6 +67,7 @@ extension GatewayHandler {
                 polls.add(poll, wait: wait, clock: clock, at: .now())
                 return .later
             }
+            if let lapsed = summary.lapsedAt, !isAt { recheck(lapsed, clock) }
             unsafe writeAnswer(summary, request.header("If-None-Match"), &response)
         } catch {
             Log.error("a read failed", ("reason", .string(error.description)))

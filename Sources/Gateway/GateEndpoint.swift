@@ -19,6 +19,7 @@ extension GatewayHandler {
         question.moment = now
         do throws(StorageError) {
             let summary = try encodeAnswer(question.moment)
+            if let lapsed = summary.lapsedAt { recheck(lapsed, question.moment) }
             guard summary.isEntitled else {
                 write(Problem(403, "not_entitled", "Forbidden", "this user is not entitled"), &response)
                 return .done

@@ -47,6 +47,7 @@ final class GatewayHandler: RequestHandler {
     var question = AnswerQuestion()
     var lookup: [UInt8] = []
     var polls = LongPolls()
+    var lapses = LapseMemory()
     /// Readers that would wait are answered at once.
     var isStopping = false
     /// The last moment at which a write went through, in this loop's knowledge.

@@ -31,10 +31,13 @@ final class ProviderSync: Sendable {
     /// People who may wait to be looked at; more are refused.
     static let waitingMax = 4096
 
+    /// Whether there is any provider that can be asked.
+    let canAsk: Bool
     private let mailbox: Mailbox<Message>
     private let thread: WorkerThread
 
-    private init(mailbox: Mailbox<Message>, thread: WorkerThread) {
+    private init(canAsk: Bool, mailbox: Mailbox<Message>, thread: WorkerThread) {
+        self.canAsk = canAsk
         self.mailbox = mailbox
         self.thread = thread
     }
@@ -46,7 +49,7 @@ final class ProviderSync: Sendable {
             let reader = try store.makeReader()
             let worker = SyncWorker(apis: apis, store: store, reader: reader, mailbox: mailbox)
             let thread = try WorkerThread.start(name: "sync") { worker.run() }
-            return ProviderSync(mailbox: mailbox, thread: thread)
+            return ProviderSync(canAsk: !apis.isEmpty, mailbox: mailbox, thread: thread)
         } catch {
             throw ConfigurationError("sync", "\(error)")
         }

@@ -139,6 +139,31 @@ struct SyncTests {
         try gateway.stop()
     }
 
+    @Test("a renewal that no webhook told is found after the first no, and asked for once")
+    func recheck() throws {
+        let customer = Customer()
+        let api = try FakeAPI(customer.answers)
+        let gateway = try gateway(api)
+        var purchase = RevenueCatEvent("e1", user: "u1", purchase: "t1")
+        (purchase.start, purchase.at) = (customer.start - 30 * Clock.dayMillis, customer.start - 30 * Clock.dayMillis)
+        purchase.end = Clock.millis - Clock.dayMillis
+        try gateway.deliver("revenuecat", purchase.body)
+        #expect(api.requests.isEmpty)
+        #expect(try gateway.entitlement(of: "u1")["entitled"]?.bool == false)
+        #expect(try waitFor(gateway, entitled: true)["entitled"]?.bool == true)
+        // Somebody who ended the plan is not asked about.
+        var cancelled = RevenueCatEvent("e2", user: "u2", purchase: "t2")
+        (cancelled.start, cancelled.at) = (purchase.start, purchase.at)
+        cancelled.end = purchase.end
+        cancelled.type = "CANCELLATION"
+        try gateway.deliver("revenuecat", cancelled.body)
+        let count = api.requests.count
+        for _ in 0..<5 { #expect(try gateway.entitlement(of: "u2")["entitled"]?.bool == false) }
+        Thread.sleep(forTimeInterval: 0.3)
+        #expect(api.requests.count == count)
+        try gateway.stop()
+    }
+
     @Test("a customer that RevenueCat does not know is nobody's loss; without an API the row is answered at once")
     func unknown() throws {
         let missing = FakeAPI.Answer.body(404, #"{"object":"error","type":"resource_missing"}"#)

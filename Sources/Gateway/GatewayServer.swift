@@ -44,7 +44,7 @@ public final class GatewayServer: Sendable {
             )
         }
         announce(registry, configuration)
-        let apis = try ProviderAPIs.all(configuration.environment)
+        let apis = try ProviderAPIs.all(configuration.environment, registry.manifests)
         var addresses: [ListenAddress] = []
         do throws(ServerError) {
             addresses.append(try ListenAddress(configuration.listen))

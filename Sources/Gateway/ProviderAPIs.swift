@@ -4,9 +4,17 @@ internal import Providers
 /// The providers' APIs for which the seller has set credentials.
 enum ProviderAPIs {
     /// - Throws: For half a pair of credentials, or an address that is none.
-    static func all(_ environment: EnvironmentVariables) throws(ConfigurationError) -> [any ProviderAPI] {
+    static func all(
+        _ environment: EnvironmentVariables,
+        _ manifests: [Manifest]
+    ) throws(ConfigurationError) -> [any ProviderAPI] {
         var apis: [any ProviderAPI] = []
         if let api = try revenueCat(environment) { apis.append(api) }
+        for manifest in manifests {
+            guard let described = manifest.api, let key = environment[described.keyVariable] else { continue }
+            let base = try address(described.baseVariable, described.base, environment)
+            if let api = ManifestAPI(manifest: manifest, base: base, key: key) { apis.append(api) }
+        }
         return apis
     }
 

@@ -9,6 +9,9 @@ struct ProviderRegistry: Sendable {
     /// Known providers that are off → the variable that would turn them on.
     private(set) var off: [String: String] = [:]
 
+    /// Every manifest, of providers that are on and that are off.
+    let manifests: [Manifest]
+
     /// Names that identities may speak of although no adapter takes their deliveries in.
     static let stores = ["app_store", "google_play"]
 
@@ -22,7 +25,8 @@ struct ProviderRegistry: Sendable {
         } else {
             off[RevenueCatAdapter.name.name] = "REVENUECAT_WEBHOOK_AUTHORIZATION or REVENUECAT_WEBHOOK_SECRET"
         }
-        for manifest in try Self.manifests(configuration.providersFolder) {
+        manifests = try Self.manifests(configuration.providersFolder)
+        for manifest in manifests {
             let secrets = try environment.list(manifest.secretVariable)
             if secrets.isEmpty {
                 off[manifest.provider.name] = manifest.secretVariable

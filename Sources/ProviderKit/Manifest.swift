@@ -15,6 +15,8 @@ public struct Manifest: Sendable {
     public var user: UserPlace
     public var customers: [ManifestValue]
     public var rules: [Rule]
+    /// How its API is read; nil when only deliveries tell.
+    public var api: API?
 
     /// Where an event keeps what every event has.
     public struct EventShape: Sendable {

@@ -33,6 +33,7 @@ extension ManifestReader {
         }
         var rules: [Manifest.Rule] = []
         for (index, element) in list.enumerated() { rules.append(try rule(element, "/rules/\(index)")) }
+        let api = try self.api(node.take("api"), "/api")
         try done(node)
         return Manifest(
             provider: ProviderID(name),
@@ -42,7 +43,8 @@ extension ManifestReader {
             event: event,
             user: user ?? Manifest.UserPlace(metadata: [], references: []),
             customers: customers,
-            rules: rules
+            rules: rules,
+            api: api
         )
     }
 

@@ -4,7 +4,7 @@ public import Entitlements
 public enum APIQuestion: Hashable, Sendable {
     /// Everything a customer, or a user the provider knows by our id, has bought.
     case customer(String)
-    case purchase(String)
+    case purchase(ExternalID)
 }
 
 /// One request of a reading; a GET unless it has a body.

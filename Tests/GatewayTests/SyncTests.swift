@@ -184,6 +184,36 @@ struct SyncTests {
         try plain.stop()
     }
 
+    @Test("a web subscription is read by its id, and by its customer when the first event was lost, too")
+    func web() throws {
+        let now = Clock.millis / 1000
+        func subscription(_ id: String, ends: Int64, status: String = "active") -> String {
+            #"""
+            {"id":"\#(id)","object":"subscription","customer":"cus_1","status":"\#(status)","livemode":true,
+            "metadata":{"user_id":"u1"},"start_date":\#(now - 90 * 86400),"cancel_at":null,"cancel_at_period_end":false,
+            "items":{"data":[{"price":{"id":"price_1"},"current_period_start":\#(ends - 30 * 86400),
+            "current_period_end":\#(ends)}]}}
+            """#
+        }
+        let old = subscription("sub_1", ends: now - 3600)
+        let api = try FakeAPI(["/v1/subscriptions/sub_1": .body(200, subscription("sub_1", ends: now + 30 * 86400))])
+        let gateway = try RunningGateway(["STRIPE_API_KEY": "sk_live", "STRIPE_API_BASE": api.base]).start()
+        try gateway.deliver(
+            "stripe",
+            #"""
+            {"id":"evt_1","object":"event","type":"customer.subscription.created","created":\#(now - 86400),
+            "livemode":true,"data":{"object":\#(old)}}
+            """#
+        )
+        #expect(try sync(gateway)["access_until"]?.string == Clock.text((now + 30 * 86400) * 1000))
+        // The customer has another subscription, of which no event ever came.
+        let other = subscription("sub_2", ends: now + 300 * 86400)
+        api.set("/v1/subscriptions", .body(200, #"{"object":"list","data":[\#(other)],"has_more":false}"#))
+        #expect(try sync(gateway)["purchase_id"] == "sub_2")
+        #expect(api.requests.allSatisfy { $0.contains("Authorization: Bearer sk_live") })
+        try gateway.stop()
+    }
+
     @Test("half a pair of credentials, or no address, stops the start by name")
     func credentials() throws {
         for (variables, name) in [

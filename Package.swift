@@ -44,7 +44,8 @@ let package = Package(
         .target(name: "Platform", dependencies: ["CSystem"], swiftSettings: strict),
         .target(name: "Crypto", dependencies: ["COpenSSL"], swiftSettings: strict),
         .target(name: "Entitlements", swiftSettings: strict),
-        .target(name: "HTTPServer", dependencies: ["Platform", "CSystem"], swiftSettings: strict),
+        .target(name: "TLS", dependencies: ["Platform", "CSystem", "COpenSSL"], swiftSettings: strict),
+        .target(name: "HTTPServer", dependencies: ["TLS", "Platform", "CSystem"], swiftSettings: strict),
         .target(name: "ProviderKit", dependencies: ["Entitlements", "Crypto"], swiftSettings: strict),
         .target(
             name: "Providers",
@@ -70,7 +71,7 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "HTTPServer", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers", "Storage",
+                "HTTPServer", "TLS", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers", "Storage",
                 "SQLiteStorage",
             ],
             swiftSettings: strict
@@ -84,7 +85,11 @@ let package = Package(
         // Tests.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strictTests),
         .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: strictTests),
-        .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "Platform"], swiftSettings: strictTests),
+        .testTarget(
+            name: "HTTPServerTests",
+            dependencies: ["HTTPServer", "TLS", "Platform", "TestSupport", "COpenSSL"],
+            swiftSettings: strictTests
+        ),
         .testTarget(
             name: "EntitlementsTests",
             dependencies: ["Entitlements", "TestSupport"],

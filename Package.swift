@@ -114,7 +114,7 @@ let package = Package(
         ),
         .testTarget(
             name: "GatewayTests",
-            dependencies: ["Gateway", "CLI", "TestSupport", "Entitlements", "CSQLite"],
+            dependencies: ["Gateway", "CLI", "TestSupport", "Entitlements", "CSQLite", "COpenSSL"],
             swiftSettings: strictTests
         ),
         .testTarget(

@@ -78,7 +78,8 @@ public final class TLSContext: @unchecked Sendable {
         if let reason = unreadable(path) { throw TLSError(part: .certificate, file: path, reason: reason, hint: hint) }
         ERR_clear_error()
         guard unsafe SSL_CTX_use_certificate_chain_file(context, path) != 1 else { return }
-        let error = ERR_peek_last_error()
+        // The first error is the cause, the last one says only where it was met.
+        let error = ERR_peek_error()
         let isNoPEM = copenssl_tls_reason(error) == PEM_R_NO_START_LINE
         throw TLSError(
             part: .certificate,

@@ -45,7 +45,8 @@ let package = Package(
         .target(name: "Crypto", dependencies: ["COpenSSL"], swiftSettings: strict),
         .target(name: "Entitlements", swiftSettings: strict),
         .target(name: "Outbound", swiftSettings: strict),
-        .target(name: "HTTPServer", dependencies: ["Platform", "CSystem"], swiftSettings: strict),
+        .target(name: "TLS", dependencies: ["Platform", "CSystem", "COpenSSL"], swiftSettings: strict),
+        .target(name: "HTTPServer", dependencies: ["TLS", "Platform", "CSystem"], swiftSettings: strict),
         .target(name: "ProviderKit", dependencies: ["Entitlements", "Crypto"], swiftSettings: strict),
         .target(
             name: "Providers",
@@ -71,7 +72,8 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
-                "HTTPServer", "Outbound", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers", "Storage",
+                "HTTPServer", "TLS", "Outbound", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers",
+                "Storage",
                 "SQLiteStorage",
             ],
             swiftSettings: strict
@@ -86,7 +88,11 @@ let package = Package(
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strictTests),
         .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: strictTests),
         .testTarget(name: "OutboundTests", dependencies: ["Outbound", "TestSupport"], swiftSettings: strictTests),
-        .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "Platform"], swiftSettings: strictTests),
+        .testTarget(
+            name: "HTTPServerTests",
+            dependencies: ["HTTPServer", "TLS", "Platform", "TestSupport", "COpenSSL"],
+            swiftSettings: strictTests
+        ),
         .testTarget(
             name: "EntitlementsTests",
             dependencies: ["Entitlements", "TestSupport"],
@@ -111,7 +117,7 @@ let package = Package(
         ),
         .testTarget(
             name: "GatewayTests",
-            dependencies: ["Gateway", "CLI", "TestSupport", "Entitlements", "CSQLite"],
+            dependencies: ["Gateway", "CLI", "TestSupport", "Entitlements", "CSQLite", "COpenSSL"],
             swiftSettings: strictTests
         ),
         .testTarget(

@@ -13,6 +13,12 @@ enum ServeCommand: Command {
                 value: "ADDRESS",
                 summary: "address and port (GATEWAY_LISTEN, default 127.0.0.1:8080)"
             ),
+            Option(
+                name: "tls-certificate",
+                value: "FILE",
+                summary: "speak TLS with this chain of certificates, PEM (GATEWAY_TLS_CERTIFICATE)"
+            ),
+            Option(name: "tls-key", value: "FILE", summary: "and this private key, PEM (GATEWAY_TLS_KEY)"),
             Option(name: "providers", value: "DIR", summary: "folder of further manifests (GATEWAY_PROVIDERS)"),
         ] + Option.configuration
 
@@ -35,6 +41,11 @@ enum ServeCommand: Command {
         while true {
             let signal = Signals.waitForSignal()
             if signal == SIGTERM || signal == SIGINT { break }
+            do throws(ConfigurationError) {
+                try server.reloadTLS()
+            } catch {
+                Log.error("the TLS certificate could not be read again", ("reason", .string(error.description)))
+            }
         }
         Log.info("stopping")
         server.stop()

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -254,6 +255,18 @@ int csystem_thread_start(uint64_t *thread, const char *name, size_t stack_bytes,
 }
 
 int csystem_thread_join(uint64_t thread) { return -pthread_join((pthread_t)thread, NULL); }
+
+// MARK: limits
+
+int64_t csystem_raise_descriptor_limit(void) {
+    struct rlimit limit;
+    // The smallest limit any system has, should this one not tell.
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return 256;
+    rlim_t soft = limit.rlim_cur;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) < 0) limit.rlim_cur = soft;
+    return limit.rlim_cur > INT32_MAX ? INT32_MAX : (int64_t)limit.rlim_cur;
+}
 
 // MARK: race detector
 

@@ -5,6 +5,8 @@ public struct GatewayConfiguration: Sendable {
     public var listen = "127.0.0.1:8080"
     public var adminListen: String?
     public var database = "gateway.db"
+    /// PEM files to speak TLS with; nil for plain HTTP.
+    public var tls: TLSFiles?
     /// Folder of further manifests.
     public var providersFolder: String?
     public var policy = EntitlementPolicy(
@@ -29,6 +31,10 @@ public struct GatewayConfiguration: Sendable {
         if let value = setting("listen", "GATEWAY_LISTEN") { listen = value }
         if let value = setting("database", "GATEWAY_DATABASE") { database = value }
         adminListen = setting("admin-listen", "GATEWAY_ADMIN_LISTEN")
+        tls = try TLSFiles(
+            certificate: setting("tls-certificate", "GATEWAY_TLS_CERTIFICATE"),
+            key: setting("tls-key", "GATEWAY_TLS_KEY")
+        )
         providersFolder = setting("providers", "GATEWAY_PROVIDERS")
         try ConfigurationFile.read(setting("config", "GATEWAY_CONFIG"), into: &self)
         if database.hasPrefix("postgres://") || database.hasPrefix("postgresql://") {

@@ -95,12 +95,13 @@ final class GatewayHandler: RequestHandler {
     /// Hands a change to the writer and lets the request wait for it.
     func submit(
         _ command: StoreCommand,
+        bytes: Int = 0,
         _ continuation: Continuation,
         _ ticket: ReplyTicket,
         _ response: inout Response
     ) -> Disposition {
         let mailbox = mailbox
-        let isTaken = context.store.submit(command) { result in
+        let isTaken = context.store.submit(command, bytes: bytes) { result in
             _ = mailbox.post(.stored(ticket, continuation, result))
         }
         guard isTaken else {

@@ -7,22 +7,29 @@ internal import ProviderKit
 internal import SQLiteStorage
 internal import Storage
 internal import Synchronization
+internal import TLS
 
 /// The running gateway: store, loops and providers put together.
 public final class GatewayServer: Sendable {
     private let server: HTTPServer<GatewayHandler>
     private let store: SQLiteStore
     private let loops: LoopMailboxes
+    private let tls: TLSFiles?
     private let sync: ProviderSync
+
+    /// Descriptors kept for the database, the log and outbound calls: connections may not take the last ones.
+    private static let descriptorsKept = 128
 
     private init(
         server: HTTPServer<GatewayHandler>,
         loops: LoopMailboxes,
         store: SQLiteStore,
+        tls: TLSFiles?,
         sync: ProviderSync
     ) {
         self.sync = sync
         self.server = server
+        self.tls = tls
         self.loops = loops
         self.store = store
     }
@@ -51,6 +58,7 @@ public final class GatewayServer: Sendable {
         } catch {
             throw ConfigurationError("listen", "\(error)", hint: "an address and a port, such as 127.0.0.1:8080")
         }
+        let tls = try configuration.tls?.load()
         // Filled when the loops run; until then nobody waits for a change.
         let loops = LoopMailboxes()
         let store: SQLiteStore
@@ -79,17 +87,43 @@ public final class GatewayServer: Sendable {
             let server = try HTTPServer<GatewayHandler>.start(
                 listen: addresses,
                 loops: max(1, ProcessInfo.processInfo.activeProcessorCount),
-                limits: ServerLimits()
+                limits: limits(),
+                tls: tls
             ) { _, mailbox in
                 try GatewayHandler(context: context, mailbox: mailbox)
             }
             loops.set(server.mailboxes)
-            return GatewayServer(server: server, loops: loops, store: store, sync: sync)
+            return GatewayServer(server: server, loops: loops, store: store, tls: configuration.tls, sync: sync)
         } catch {
             sync.stop()
             store.close()
             throw ConfigurationError(configuration.listen, "\(error)")
         }
+    }
+
+    /// Reads the certificate and the key again; those who connect from now on see them, open connections stay.
+    ///
+    /// - Throws: What is off with the files. The ones in use stay in use.
+    public func reloadTLS() throws(ConfigurationError) {
+        guard let tls else { return }
+        server.useTLS(try tls.load())
+        Log.info("the TLS certificate was read again", ("file", .string(tls.certificate)))
+    }
+
+    /// The server's limits, with no more connections than the process may have descriptors for.
+    private static func limits() -> ServerLimits {
+        var limits = ServerLimits()
+        let descriptors = DescriptorLimit.raise()
+        let spare = max(descriptors - descriptorsKept, descriptors / 2)
+        if spare < limits.connectionsMax {
+            Log.warning(
+                "few connections are possible: the system permits few open files",
+                ("connections", .integer(Int64(spare))),
+                ("hint", .string("raise the hard limit of open files (LimitNOFILE, ulimit -Hn)"))
+            )
+            limits.connectionsMax = spare
+        }
+        return limits
     }
 
     /// Answers those who wait, stops accepting, finishes what is in flight, and closes the database.

@@ -23,7 +23,7 @@ extension GatewayHandler {
         let receivedAt = now
         do throws(VerificationFailure) {
             let verified = try adapter.verify(delivery, now: receivedAt)
-            return take(verified, adapter, receivedAt, &response, ticket)
+            return take(verified, adapter, delivery.body.count, receivedAt, &response, ticket)
         } catch {
             // Which check failed is nobody's business outside.
             write(.unauthorized, &response)
@@ -41,6 +41,7 @@ extension GatewayHandler {
     private func take(
         _ verified: VerifiedDelivery,
         _ adapter: any ProviderAdapter,
+        _ bodyBytes: Int,
         _ receivedAt: UnixMillis,
         _ response: inout Response,
         _ ticket: ReplyTicket
@@ -56,7 +57,7 @@ extension GatewayHandler {
             receivedAt: receivedAt,
             redactedPayload: { adapter.redact(verified) }
         )
-        return submit(.ingest(incoming), .webhook(eventID: event.eventID), ticket, &response)
+        return submit(.ingest(incoming), bytes: bodyBytes, .webhook(eventID: event.eventID), ticket, &response)
     }
 
     func finishWebhook(_ eventID: String, _ committed: Committed<StoreResult>, _ response: inout Response) {

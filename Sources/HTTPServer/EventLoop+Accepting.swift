@@ -1,6 +1,7 @@
 internal import CSystem
 internal import Glibc
 internal import Platform
+internal import TLS
 
 /// Where connections come from, and the end of that.
 extension EventLoop {
@@ -37,11 +38,20 @@ extension EventLoop {
     }
 
     private func open(_ descriptor: Int32, listener: Int, peer: csystem_address) {
-        let transport = Transport(descriptor: descriptor)
         guard counter.enter(max: limits.connectionsMax) else {
             complain("too many connections")
-            refuse(transport)
+            refuse(descriptor)
             return
+        }
+        var transport = Transport(descriptor: descriptor)
+        if let tls {
+            guard let session = tls.makeSession(descriptor: descriptor) else {
+                complain("no memory for TLS")
+                counter.leave()
+                csystem_close(descriptor)
+                return
+            }
+            transport = Transport(descriptor: descriptor, session: session)
         }
         let connection: Connection
         if let slot = freeSlots.popLast() {
@@ -54,14 +64,27 @@ extension EventLoop {
         openCount += 1
         timers.set(.head, for: connection.slot, now: now)
         do throws(SystemError) {
-            try poller.add(descriptor, .readableEdge, slot: connection.slot, generation: connection.generation)
+            // TLS may have to write in order to read, and is told of both from the beginning.
+            connection.isWriteWatched = transport.isEncrypted
+            try poller.add(
+                descriptor,
+                transport.isEncrypted ? .bothEdge : .readableEdge,
+                slot: connection.slot,
+                generation: connection.generation
+            )
         } catch {
             close(connection)
         }
     }
 
     /// Tells a client that there is no room. Not waited for: a server with too many connections keeps none for this.
-    private func refuse(_ transport: Transport) {
+    /// Where TLS is spoken nothing could be said without a handshake, and a client is only let go.
+    private func refuse(_ descriptor: Int32) {
+        guard tls == nil else {
+            csystem_close(descriptor)
+            return
+        }
+        let transport = Transport(descriptor: descriptor)
         let output = buffers.take()
         var response = Response(output: output, date: date, isHead: false, isHTTP11: true, keepsAlive: false)
         Rejection.tooManyConnections.write(into: &response, scratch: scratch)
@@ -93,12 +116,21 @@ extension EventLoop {
         if let field { Log.warning(message, field) } else { Log.warning(message) }
     }
 
-    // MARK: Stopping
+    // MARK: What the server tells
 
-    func beginStop() {
+    func takeCommands() {
         var commands: ContiguousArray<LoopCommand> = []
         control.drain(into: &commands)
-        if commands.isEmpty || stopDeadline != nil { return }
+        for command in commands {
+            switch command {
+            case .stop: beginStop()
+            case .tls(let context): tls = context
+            }
+        }
+    }
+
+    private func beginStop() {
+        if stopDeadline != nil { return }
         // Clients whose connection the kernel already made get an answer, not a reset.
         for index in listeners.indices { accept(from: index, atMost: Int(Listeners.backlog)) }
         for listener in listeners { csystem_close(listener) }

@@ -54,7 +54,7 @@ extension EventLoop {
             case .bytes(let count):
                 output.consume(count)
                 isProgress = true
-            case .wouldBlock, .ended:
+            case .wouldBlock, .ended, .refused:
                 awaitWritable(connection, isProgress: isProgress)
                 return
             case .failed:
@@ -113,7 +113,7 @@ extension EventLoop {
                 }
             case .wouldBlock:
                 return
-            case .ended, .failed:
+            case .ended, .failed, .refused:
                 close(connection)
                 return
             }
@@ -128,6 +128,7 @@ extension EventLoop {
         } else {
             connection.transport.close()
         }
+        connection.transport = Transport(descriptor: -1)
         timers.clear(connection.slot)
         releaseInput(connection)
         if let output = connection.output { buffers.give(output) }

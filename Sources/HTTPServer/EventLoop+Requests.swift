@@ -52,7 +52,9 @@ extension EventLoop {
         case .bytes(let count):
             input.produced(count)
             // A read that did not fill the room took everything, save perhaps the end of the stream.
-            if count < room.count && !connection.isPeerEnded { connection.mayRead = false }
+            if count < room.count && !connection.isPeerEnded && !connection.transport.isEncrypted {
+                connection.mayRead = false
+            }
         case .wouldBlock:
             connection.mayRead = false
         case .ended:
@@ -60,6 +62,12 @@ extension EventLoop {
             connection.isInputEnded = true
         case .failed:
             close(connection)
+        case .refused(isPlainText: true):
+            reject(connection, .plainText)
+        case .refused(isPlainText: false):
+            // An alert is on its way; nothing else can be said.
+            connection.phase = .closing
+            connection.mustLinger = true
         }
     }
 

@@ -1,10 +1,13 @@
 internal import CSystem
 internal import Glibc
 internal import Platform
+internal import TLS
 
 /// What the server tells a loop.
 enum LoopCommand: Sendable {
     case stop
+    /// Speak TLS with this to those who come from now on.
+    case tls(TLSContext)
 }
 
 /// One thread's share of the server: its listeners, its connections, and the order in which they are served.
@@ -46,6 +49,8 @@ final class EventLoop {
     /// What input buffers hold beyond their usual size, all together, and what they may.
     var grownBytes = 0
     let grownBytesMax: Int
+    /// Nil where plain HTTP is spoken.
+    var tls: TLSContext?
     var timers: TimerQueues
     /// Connections to go on with although the poller reports nothing new; two lists that change places.
     var queued: ContiguousArray<Connection> = []
@@ -64,12 +69,14 @@ final class EventLoop {
         counter: ConnectionCounter,
         control: Mailbox<LoopCommand>,
         mailboxDescriptor: Int32,
-        grownBytesMax: Int
+        grownBytesMax: Int,
+        tls: TLSContext?
     ) throws(SystemError) {
         self.limits = limits
         self.counter = counter
         self.control = control
         self.grownBytesMax = grownBytesMax
+        self.tls = tls
         self.listeners = ContiguousArray(listeners)
         timers = TimerQueues(limits)
         poller = try Poller()
@@ -92,7 +99,7 @@ final class EventLoop {
                 let event = poller[index]
                 switch event.slot {
                 case Self.controlSlot:
-                    beginStop()
+                    takeCommands()
                 case Self.mailboxSlot:
                     mailbox.drain(into: &messages)
                     for message in messages { handler.receive(message, replies) }
@@ -134,7 +141,10 @@ final class EventLoop {
     func take<Handler: RequestHandler>(_ event: Poller.Event, _ handler: Handler) {
         let connection = connections[Int(event.slot)]
         guard connection.generation == event.generation else { return }
-        if event.isReadable || event.isPeerEnded || event.isDead { connection.mayRead = true }
+        // TLS may have waited for room to write before it could read on.
+        if event.isReadable || event.isPeerEnded || event.isDead || connection.transport.isEncrypted {
+            connection.mayRead = true
+        }
         if event.isPeerEnded { connection.isPeerEnded = true }
         switch connection.phase {
         case .free:

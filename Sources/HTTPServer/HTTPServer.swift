@@ -1,6 +1,7 @@
 internal import CSystem
 public import Platform
 internal import Synchronization
+public import TLS
 
 /// A running HTTP/1.1 server (RFC 9110, RFC 9112): a number of loops, each a thread with its own handler.
 ///
@@ -38,6 +39,7 @@ public final class HTTPServer<Handler: RequestHandler>: Sendable {
     ///
     /// - Parameters:
     ///   - loops: threads that serve, at least 1; one for each core is a good number.
+    ///   - tls: what to speak TLS with on every address; nil for plain HTTP.
     ///   - makeHandler: runs once on each loop's thread, with the loop's index and mailbox. The handler stays on that
     ///     thread, and its `deinit` runs there.
     /// - Throws: `ServerError`, or what `makeHandler` threw. Whatever was already started is then undone.
@@ -45,6 +47,7 @@ public final class HTTPServer<Handler: RequestHandler>: Sendable {
         listen: [ListenAddress],
         loops: Int,
         limits: ServerLimits = ServerLimits(),
+        tls: TLSContext? = nil,
         makeHandler: @escaping @Sendable (_ loop: Int, _ mailbox: Mailbox<Handler.Message>) throws -> Handler
     ) throws -> HTTPServer {
         precondition(loops > 0 && !listen.isEmpty)
@@ -71,6 +74,7 @@ public final class HTTPServer<Handler: RequestHandler>: Sendable {
                 loops: loops,
                 listeners: listeners.sockets[loop],
                 limits: limits,
+                tls: tls,
                 counter: counter,
                 control: controls[loop],
                 mailbox: mailboxes[loop],
@@ -110,6 +114,13 @@ public final class HTTPServer<Handler: RequestHandler>: Sendable {
         for mailbox in mailboxes { mailbox.close() }
     }
 
+    /// Speaks TLS with another certificate to those who connect from now on; connections that are open keep theirs.
+    ///
+    /// For a server that was started with TLS.
+    public func useTLS(_ context: TLSContext) {
+        for control in controls { control.post(.tls(context)) }
+    }
+
     /// Connections open now, in all loops.
     public var connectionCount: Int { counter.count }
 
@@ -132,6 +143,7 @@ public final class HTTPServer<Handler: RequestHandler>: Sendable {
         let loops: Int
         let listeners: [Int32]
         let limits: ServerLimits
+        let tls: TLSContext?
         let counter: ConnectionCounter
         let control: Mailbox<LoopCommand>
         let mailbox: Mailbox<Handler.Message>
@@ -145,7 +157,8 @@ public final class HTTPServer<Handler: RequestHandler>: Sendable {
                     counter: counter,
                     control: control,
                     mailboxDescriptor: mailbox.descriptor,
-                    grownBytesMax: limits.bufferedBytesMax / loops
+                    grownBytesMax: limits.bufferedBytesMax / loops,
+                    tls: tls
                 )
                 let handler = try makeHandler(index, mailbox)
                 reports.post(.ready)

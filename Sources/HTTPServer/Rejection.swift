@@ -9,13 +9,14 @@ enum Rejection: UInt8, Error, CaseIterable {
     case targetTooLong, headTooLarge, tooManyFields, bodyTooLarge
     case headTimeout, bodyTimeout
     case handlerFailed, tooManyConnections, tooMuchBuffered
+    case plainText
 
     /// The status code (RFC 9110 §15).
     var status: Int {
         switch self {
         case .malformedRequestLine, .malformedTarget, .malformedField, .bareControl, .foldedField, .missingHost,
             .ambiguousHost, .malformedHost, .malformedLength, .repeatedLength, .lengthAndCoding, .malformedCoding,
-            .codingInOldVersion, .malformedChunk, .malformedTrailer:
+            .codingInOldVersion, .malformedChunk, .malformedTrailer, .plainText:
             400
         case .headTimeout, .bodyTimeout: 408
         case .bodyTooLarge: 413
@@ -75,6 +76,7 @@ enum Rejection: UInt8, Error, CaseIterable {
         case .tooManyConnections: "There are too many connections; try again soon."
         case .tooMuchBuffered: "Too much is being sent here at once; try again soon."
         case .handlerFailed: "The request could not be answered."
+        case .plainText: "This port speaks HTTPS: the address begins with https://."
         }
     }
 

@@ -13,6 +13,8 @@ final class SQLiteDatabase {
     }
 
     private let handle: OpaquePointer
+    /// Written by SQLite after each commit of this connection, on its thread.
+    private let committedPages: UnsafeMutablePointer<Int32>
 
     /// - Parameter busyMillis: How long to wait for another process that holds the write lock.
     init(path: String, mode: Mode, busyMillis: Int32) throws(StorageError) {
@@ -26,13 +28,17 @@ final class SQLiteDatabase {
             throw .unavailable("\(path): \(reason)")
         }
         unsafe handle = opened
+        unsafe committedPages = .allocate(capacity: 1)
+        unsafe committedPages.initialize(to: 0)
         unsafe sqlite3_extended_result_codes(opened, 1)
         unsafe sqlite3_busy_timeout(opened, busyMillis)
     }
 
     deinit {
         // Statements are finalized by their own deinit, which runs before or after: `close_v2` waits for them.
+        unsafe sqlite3_wal_hook(handle, nil, nil)
         unsafe sqlite3_close_v2(handle)
+        unsafe committedPages.deallocate()
     }
 
     /// Runs statements that give no rows.
@@ -61,15 +67,31 @@ final class SQLiteDatabase {
         unsafe sqlite3_get_autocommit(handle) == 0
     }
 
-    /// Copies the write-ahead log into the database and empties it, as far as no reader needs it.
-    /// Returns the number of pages the log had.
+    /// Counts the pages of the write-ahead log from now on, in place of SQLite's own checkpoints.
+    func watchLog() {
+        unsafe sqlite3_wal_hook(
+            handle,
+            { context, _, _, pages in
+                unsafe context?.assumingMemoryBound(to: Int32.self).pointee = pages
+                return SQLITE_OK
+            },
+            committedPages
+        )
+    }
+
+    /// Pages in the write-ahead log after the last commit of this connection.
+    var logPages: Int { Int(unsafe committedPages.pointee) }
+
+    /// Copies the write-ahead log into the database; the next commit begins it anew.
+    ///
+    /// - Parameter patienceMillis: How long to wait for readers of the log.
+    /// - Returns: False when somebody still needs the log. What could be copied was copied.
     @discardableResult
-    func checkpoint(truncate: Bool) -> Int {
-        var (pages, done): (Int32, Int32) = (0, 0)
-        let mode = truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
-        // A checkpoint that cannot run now is tried again after a later commit.
-        _ = unsafe sqlite3_wal_checkpoint_v2(handle, nil, mode, &pages, &done)
-        return Int(max(pages, 0))
+    func checkpoint(truncate: Bool, patienceMillis: Int32, usually busyMillis: Int32) -> Bool {
+        unsafe sqlite3_busy_timeout(handle, patienceMillis)
+        defer { unsafe sqlite3_busy_timeout(handle, busyMillis) }
+        let mode = truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART
+        return unsafe sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil) == SQLITE_OK
     }
 
     /// What SQLite's code means for whoever asked (sqlite.org/rescode.html).

@@ -19,7 +19,8 @@ public struct RowView: ~Escapable {
 ///
 /// The read snapshot is kept open across requests as long as nothing was committed and it is young, because taking and
 /// letting go of SQLite's file locks costs more than the read. It is let go before the loop sleeps, and when the writer has
-/// committed, so that nobody reads an old row after a newer one was acknowledged.
+/// committed, so that nobody reads an old row after a newer one was acknowledged. While the log of writes is to be begun anew
+/// it ends with each read.
 public final class SQLiteReader {
     /// Another process's commit (a command on the same file) shows after this long at the latest.
     static let snapshotMillisMax: Int64 = 100
@@ -56,7 +57,10 @@ public final class SQLiteReader {
         try keepSnapshot(now)
         unsafe row.bindText(1, uncopied: user)
         row.bind(2, Int64(environment.rawValue))
-        defer { row.reset() }
+        defer {
+            row.reset()
+            if commits.mustLetGo { letGo() }
+        }
         guard try row.step() else { return body(nil) }
         let bytes = unsafe row.blobInPlace(2)
         return unsafe body(
@@ -77,7 +81,8 @@ public final class SQLiteReader {
     private func keepSnapshot(_ now: UnixMillis) throws(StorageError) {
         if let snapshot {
             let age = now.value - snapshot.since
-            if snapshot.commits == commits.value, age >= 0, age < Self.snapshotMillisMax { return }
+            let isNewest = snapshot.commits == commits.value && !commits.mustLetGo
+            if isNewest, age >= 0, age < Self.snapshotMillisMax { return }
             letGo()
         }
         snapshot = (commits.value, now.value)

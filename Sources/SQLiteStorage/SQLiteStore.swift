@@ -6,11 +6,14 @@ public import Storage
 public final class SQLiteStore: Sendable {
     /// Writes that may wait; more are refused at once, so that memory stays bounded and senders try again later.
     public static let queueMax = 4096
+    /// What the bodies of waiting events may take together, in bytes. Usual ones are 1 to 10 KB; 64 of the largest fit.
+    public static let queueBytesMax = 64 << 20
 
     public let path: String
     private let mailbox: Mailbox<WriterMessage>
     private let thread: WorkerThread
     private let commits: CommitCounter
+    private let waitingWrites = WaitingWrites(writesMax: queueMax, bytesMax: queueBytesMax)
     /// What the writer tells of its work.
     public let measurements: WriterMeasurements
 
@@ -102,12 +105,23 @@ public final class SQLiteStore: Sendable {
 
     /// Hands a change to the writer. False when more wait than the database takes: nothing will happen and `reply` is never
     /// called.
-    public func submit(_ command: StoreCommand, _ reply: @escaping StoreReply) -> Bool {
-        mailbox.post(WriterMessage(command: command, reply: reply))
+    ///
+    /// - Parameter bytes: What the command keeps in memory until its reply, when that may be much.
+    public func submit(_ command: StoreCommand, bytes: Int = 0, _ reply: @escaping StoreReply) -> Bool {
+        guard waitingWrites.enter(bytes: bytes) else { return false }
+        let waitingWrites = waitingWrites
+        let isTaken = mailbox.post(
+            WriterMessage(command: command) { result in
+                waitingWrites.leave(bytes: bytes)
+                reply(result)
+            }
+        )
+        if !isTaken { waitingWrites.leave(bytes: bytes) }
+        return isTaken
     }
 
-    /// Writes that wait now.
-    public var waiting: Int { mailbox.count }
+    /// Writes that were taken and are not answered yet.
+    public var waiting: Int { waitingWrites.count }
 
     /// A reader for the calling thread.
     public func makeReader() throws(StorageError) -> SQLiteReader {

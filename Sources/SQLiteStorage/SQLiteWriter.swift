@@ -30,6 +30,7 @@ final class SQLiteWriter {
     private var reelectedUpTo: Int64?
     private let onChange: @Sendable ([ChangedRow]) -> Void
     private let commits: CommitCounter
+    private var checkpoints: LogCheckpoints
     private let begin: Statement
     private let commit: Statement
     private let rollback: Statement
@@ -49,13 +50,14 @@ final class SQLiteWriter {
         try database.execute(
             """
             PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF;
-            PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 33554432; PRAGMA cache_size = -16384;
+            PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 33554432; PRAGMA cache_size = -16384;
             """
         )
         transaction = try SQLiteTransaction(database)
         self.policy = policy
         self.measurements = measurements
         self.commits = commits
+        checkpoints = LogCheckpoints(database, commits: commits)
         self.onChange = onChange
         begin = try database.prepare("BEGIN IMMEDIATE")
         commit = try database.prepare("COMMIT")
@@ -81,7 +83,7 @@ final class SQLiteWriter {
             }
             waiting.removeAll(keepingCapacity: true)
         }
-        database.checkpoint(truncate: true)
+        checkpoints.finish()
     }
 
     private func write(_ batch: ArraySlice<WriterMessage>) {
@@ -112,6 +114,7 @@ final class SQLiteWriter {
         for (message, result) in zip(batch, results) {
             message.reply(result.map { Committed(afterCommit: $0) })
         }
+        checkpoints.afterCommit()
     }
 
     /// Carries out one command in a savepoint; its own failure leaves the others alone, a failing disk fails them all.
@@ -239,6 +242,7 @@ final class SQLiteWriter {
         commits.increment()
         measurements.rowsChanged.add(changed.count)
         if !changed.isEmpty { onChange(changed) }
+        checkpoints.afterCommit()
     }
 
     // MARK: - By hand
@@ -349,9 +353,10 @@ final class SQLiteWriter {
     }
 }
 
-/// Counts commits, so that a reader knows without a system call whether its snapshot is the newest.
+/// Counts commits, so that a reader knows without a system call whether its snapshot is the newest, and may keep it.
 public final class CommitCounter: Sendable {
     private let count = Atomic<Int>(0)
+    private let isSnapshotUnwanted = Atomic<Bool>(false)
 
     public init() {}
 
@@ -359,5 +364,12 @@ public final class CommitCounter: Sendable {
 
     func increment() {
         count.wrappingAdd(1, ordering: .releasing)
+    }
+
+    /// Whether snapshots must end with the read they were taken for: the log of writes is to be begun anew.
+    var mustLetGo: Bool { isSnapshotUnwanted.load(ordering: .relaxed) }
+
+    func askReadersToLetGo(_ flag: Bool) {
+        isSnapshotUnwanted.store(flag, ordering: .relaxed)
     }
 }

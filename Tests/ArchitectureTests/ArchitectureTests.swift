@@ -12,15 +12,15 @@ struct ArchitectureTests {
         "Crypto": ["COpenSSL", "Foundation"],
         "Entitlements": [],
         "Outbound": ["Dispatch", "Foundation", "FoundationNetworking"],
-        "HTTPServer": ["Platform", "CSystem", "Glibc", "Synchronization"],
+        "TLS": ["Platform", "CSystem", "COpenSSL", "Glibc", "Synchronization"],
+        "HTTPServer": ["TLS", "Platform", "CSystem", "Glibc", "Synchronization"],
         "ProviderKit": ["Entitlements", "Crypto", "Foundation"],
         "Providers": ["ProviderKit", "Entitlements", "Crypto", "CEmbedded"],
         "Storage": ["Entitlements", "Foundation"],
         "SQLiteStorage": ["Storage", "Entitlements", "Platform", "Crypto", "CSQLite", "CEmbedded", "Synchronization"],
         "Gateway": [
-            "HTTPServer", "Outbound", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers", "Storage",
-            "SQLiteStorage",
-            "Foundation", "Synchronization",
+            "HTTPServer", "TLS", "Outbound", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers", "Storage",
+            "SQLiteStorage", "Foundation", "Synchronization",
         ],
         "CLI": ["Gateway", "Platform", "Foundation", "FoundationNetworking", "Synchronization"],
     ]
@@ -60,7 +60,8 @@ struct ArchitectureTests {
     /// What a room must never touch, by the words that give it away.
     @Test(arguments: [
         ("Entitlements", ["stripe", "creem", "revenuecat", "paddle", "polar", "lemonsqueezy", "sqlite", "json"]),
-        ("HTTPServer", ["entitle", "sqlite", "stripe"]), ("Gateway", ["SELECT ", "INSERT INTO", "epoll"]),
+        ("HTTPServer", ["entitle", "sqlite", "stripe"]), ("TLS", ["entitle", "sqlite", "epoll"]),
+        ("Gateway", ["SELECT ", "INSERT INTO", "epoll"]),
         ("Storage", ["SELECT ", "INSERT INTO", "sqlite"]), ("ProviderKit", ["socket(", "sqlite", "wallClockMillis"]),
         ("SQLiteStorage", ["http"]),
     ])

@@ -34,6 +34,10 @@ final class RunningGateway {
     var environment: [String: String]
     /// Further words of `serve`.
     var arguments: [String] = []
+    /// Words before the program: another program that becomes this one.
+    var wrapper: [String] = []
+    /// Its clients must speak TLS; this object's own do not.
+    var isEncrypted: Bool { arguments.contains("--tls-key") || environment["GATEWAY_TLS_KEY"] != nil }
     private(set) var port: UInt16 = 0
     private var process: ChildProcess?
     private var connection: HTTPConnection?
@@ -83,7 +87,12 @@ final class RunningGateway {
 
     /// Nil when it is ready; its status when it has ended instead.
     private func tryToStart() throws -> ProcessEnd? {
-        let process = try launch(["serve"] + arguments, output: "gateway.out", errors: "gateway.log")
+        let process = try launch(
+            ["serve"] + arguments,
+            through: wrapper,
+            output: "gateway.out",
+            errors: "gateway.log"
+        )
         self.process = process
         let end = ContinuousClock.now + .seconds(Self.startSeconds)
         while ContinuousClock.now < end {
@@ -92,7 +101,8 @@ final class RunningGateway {
                 return status
             }
             let answer = try? HTTPConnection(port: port).send(HTTPRequest(target: "/readyz"), seconds: 5)
-            if answer?.status == 200 { return nil }
+            // Where TLS is spoken, being told so is an answer.
+            if answer?.status == (isEncrypted ? 400 : 200) { return nil }
             Thread.sleep(forTimeInterval: 0.005)
         }
         process.kill()
@@ -110,6 +120,11 @@ final class RunningGateway {
         guard status == .exited(0) else {
             throw GatewayTestError("after SIGTERM: \(status.map(\.description) ?? "still running"): \(logTail)")
         }
+    }
+
+    /// Asks it to read its files again.
+    func hangUp() {
+        process?.send(signal: SIGHUP)
     }
 
     /// For whoever sends SIGKILL from another thread.
@@ -145,6 +160,7 @@ final class RunningGateway {
 
     private func launch(
         _ words: [String],
+        through wrapper: [String] = [],
         changes: [String: String?] = [:],
         output: String,
         errors: String
@@ -156,8 +172,8 @@ final class RunningGateway {
         for (name, value) in changes { variables[name] = value }
         return try ChildProcess(
             .init(
-                program: Self.program,
-                arguments: words,
+                program: wrapper.isEmpty ? Self.program : "/usr/bin/env",
+                arguments: wrapper.isEmpty ? words : wrapper + [Self.program] + words,
                 environment: variables,
                 folder: folder.path,
                 output: folder.file(output),

@@ -18,6 +18,7 @@ final class RawClient {
     let descriptor: Int32
     private var received: [UInt8] = []
     private var isClosed = false
+    private var tls: ClientTLS?
 
     init(port: Int, receiveBufferBytes: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -50,6 +51,15 @@ final class RawClient {
         if !isClosed { Glibc.close(descriptor) }
     }
 
+    /// Speaks TLS from here on; gives what was agreed on.
+    @discardableResult
+    func startTLS(_ settings: ClientTLS.Settings = .init()) throws -> ClientTLS {
+        let tls = try ClientTLS(descriptor: descriptor, settings)
+        self.tls = tls
+        try tls.connect()
+        return tls
+    }
+
     func close() {
         Glibc.close(descriptor)
         isClosed = true
@@ -74,6 +84,7 @@ final class RawClient {
 
     @discardableResult
     func send(_ bytes: [UInt8]) -> Bool {
+        if let tls { return tls.write(bytes) }
         var sent = 0
         while sent < bytes.count {
             let count = bytes.withUnsafeBytes {
@@ -88,7 +99,7 @@ final class RawClient {
     /// Receives once; false at the end of the stream.
     private func receive(atMost count: Int = 65_536) throws -> Bool {
         var piece = [UInt8](repeating: 0, count: count)
-        let count = recv(descriptor, &piece, piece.count, 0)
+        let count = try tls?.read(&piece) ?? recv(descriptor, &piece, piece.count, 0)
         if count < 0 {
             let text = String(decoding: received, as: UTF8.self)
             throw errno == EAGAIN ? Failure.timeout(received: text) : Failure.reset

@@ -1,6 +1,7 @@
 import Glibc
 import HTTPServer
 import Platform
+import TLS
 
 /// What the test handlers saw, in order, for the one thread that runs the test.
 final class Record {
@@ -181,13 +182,14 @@ struct TestServer {
     let server: HTTPServer<TestHandler>
     let record: Record
 
-    init(loops: Int = 1, limits: ServerLimits = ServerLimits()) throws {
+    init(loops: Int = 1, limits: ServerLimits = ServerLimits(), tls: TLSContext? = nil) throws {
         record = try Record()
         let record = self.record.mailbox
         server = try HTTPServer<TestHandler>.start(
             listen: [ListenAddress("127.0.0.1:0")],
             loops: loops,
-            limits: limits
+            limits: limits,
+            tls: tls
         ) { _, _ in TestHandler(record: record) }
     }
 

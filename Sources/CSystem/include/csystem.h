@@ -77,6 +77,9 @@ int csystem_thread_start(uint64_t *thread, const char *name, size_t stack_bytes,
                          void *_Nullable (*_Nonnull body)(void *_Nullable), void *_Nullable context);
 int csystem_thread_join(uint64_t thread);
 
+// Raises the soft limit of open descriptors to the hard one; the limit that holds afterwards.
+int64_t csystem_raise_descriptor_limit(void);
+
 // Tell the race detector (ThreadSanitizer) of a lock it cannot see: Swift's Mutex lives in a library that is not
 // instrumented. `lock` is any address that stands for that lock. Without the detector they do nothing.
 void csystem_lock_taken(const void *lock);

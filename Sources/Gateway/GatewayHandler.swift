@@ -18,6 +18,8 @@ enum LoopMessage: Sendable {
     /// A write is done, or failed; how its request goes on.
     case stored(ReplyTicket, Continuation, Result<Committed<StoreResult>, StorageError>)
     case changed([ChangedRow])
+    /// The keys that count from now on.
+    case keys(KeyRing)
     /// The gateway is about to end: nobody is to wait any more.
     case stopping
 }
@@ -39,6 +41,8 @@ final class GatewayHandler: RequestHandler {
     let context: GatewayContext
     let mailbox: Mailbox<LoopMessage>
     let reader: SQLiteReader
+    /// This loop's own, so that nothing is locked to look a key up.
+    var keys: KeyRing
     /// Buffers that are used again for every request.
     var json = JSONWriter()
     var question = AnswerQuestion()
@@ -52,6 +56,7 @@ final class GatewayHandler: RequestHandler {
     init(context: GatewayContext, mailbox: Mailbox<LoopMessage>) throws {
         self.context = context
         self.mailbox = mailbox
+        keys = context.keys
         reader = try context.store.makeReader()
     }
 
@@ -64,6 +69,7 @@ final class GatewayHandler: RequestHandler {
         case .stored(let ticket, let continuation, let result):
             replies.reply(to: ticket) { response in finish(continuation, result, &response) }
         case .changed(let rows): rowsChanged(rows, replies)
+        case .keys(let ring): keys = ring
         case .stopping:
             isStopping = true
             endPolls(replies)
@@ -168,7 +174,7 @@ final class GatewayHandler: RequestHandler {
         for index in 0..<count where unsafe header[index] | (index < 6 ? 0x20 : 0) != scheme.utf8Start[index] {
             return nil
         }
-        return unsafe context.keys.find(UnsafeRawBufferPointer(rebasing: header[count...]))
+        return unsafe keys.find(UnsafeRawBufferPointer(rebasing: header[count...]))
     }
 
     /// The key when it may do this; else the answer is written.

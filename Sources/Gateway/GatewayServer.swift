@@ -13,11 +13,18 @@ public final class GatewayServer: Sendable {
     private let server: HTTPServer<GatewayHandler>
     private let store: SQLiteStore
     private let loops: LoopMailboxes
+    private let keyWatch: KeyWatch
 
-    private init(server: HTTPServer<GatewayHandler>, loops: LoopMailboxes, store: SQLiteStore) {
+    private init(
+        server: HTTPServer<GatewayHandler>,
+        loops: LoopMailboxes,
+        store: SQLiteStore,
+        keyWatch: KeyWatch
+    ) {
         self.server = server
         self.loops = loops
         self.store = store
+        self.keyWatch = keyWatch
     }
 
     /// Addresses that are listened on.
@@ -57,11 +64,11 @@ public final class GatewayServer: Sendable {
                 hint: "--database names a file in a folder that can be written"
             )
         }
-        let keys = try KeyStore.ring(configuration, database: configuration.database)
+        let keys = try KeyStore.keys(configuration, database: configuration.database)
         let context = GatewayContext(
             store: store,
             registry: registry,
-            keys: keys,
+            keys: keys.ring,
             policy: configuration.policy,
             defaultEntitlement: Array(configuration.policy.defaultEntitlement.utf8)
         )
@@ -74,7 +81,16 @@ public final class GatewayServer: Sendable {
                 try GatewayHandler(context: context, mailbox: mailbox)
             }
             loops.set(server.mailboxes)
-            return GatewayServer(server: server, loops: loops, store: store)
+            do {
+                let watch = try KeyWatch.start(path: configuration.database, known: keys.stored) { stored in
+                    Log.info("the keys in the database have changed", ("keys", .integer(Int64(stored.count))))
+                    loops.post(.keys(KeyRing(keys.environment + stored.map(KeyRing.Key.init))))
+                }
+                return GatewayServer(server: server, loops: loops, store: store, keyWatch: watch)
+            } catch {
+                server.stop()
+                throw error
+            }
         } catch {
             store.close()
             throw ConfigurationError(configuration.listen, "\(error)")
@@ -83,6 +99,7 @@ public final class GatewayServer: Sendable {
 
     /// Answers those who wait, stops accepting, finishes what is in flight, and closes the database.
     public func stop() {
+        keyWatch.stop()
         loops.post(.stopping)
         server.stop()
         store.close()

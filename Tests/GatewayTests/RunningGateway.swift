@@ -34,6 +34,8 @@ final class RunningGateway {
     var environment: [String: String]
     /// Further words of `serve`.
     var arguments: [String] = []
+    /// The file mode mask of every process; nil is that of the tests.
+    var mask: String?
     private(set) var port: UInt16 = 0
     private var process: ChildProcess?
     private var connection: HTTPConnection?
@@ -154,10 +156,12 @@ final class RunningGateway {
         variables["GATEWAY_DATABASE"] = database
         variables.merge(environment) { $1 }
         for (name, value) in changes { variables[name] = value }
+        // The shell becomes the program: signals and the status are the program's own.
+        let masked = mask.map { ["-c", "umask \($0); exec \"$0\" \"$@\"", Self.program] + words }
         return try ChildProcess(
             .init(
-                program: Self.program,
-                arguments: words,
+                program: masked == nil ? Self.program : "/bin/sh",
+                arguments: masked ?? words,
                 environment: variables,
                 folder: folder.path,
                 output: folder.file(output),

@@ -247,6 +247,8 @@ private struct Explainer {
                 let products = Set(outcome.lines.flatMap(\.products)).sorted().joined(separator: ", ")
                 return plain("gives nothing: the product map does not have its product (\(products)).")
             }
+            // Of interest only to whoever looks for what would have given it.
+            guard winner == nil else { return nil }
             let given = policy.elect([Candidate(purchaseID: purchase.purchaseID, outcome: outcome)])
                 .entitlements.map(\.name)
             return plain(given.isEmpty ? "gives nothing." : "gives \(given.joined(separator: ", ")), not \(name).")

@@ -2,6 +2,7 @@ internal import Entitlements
 internal import Foundation
 internal import HTTPServer
 internal import Platform
+internal import ProviderKit
 internal import SQLiteStorage
 internal import Storage
 
@@ -160,7 +161,15 @@ public struct Doctor {
         do throws(StorageError) {
             examination = try DatabaseExamination(of: path)
         } catch {
-            add("database", .broken, "\(path): \(error.description)", hint: "restore a backup, or name another file")
+            let isDamaged = if case .damaged = error { true } else { false }
+            add(
+                "database",
+                .broken,
+                "\(path): \(error.description)",
+                hint: isDamaged
+                    ? "stop the gateway and restore a backup"
+                    : "run as the user that runs serve, or name it with --database"
+            )
             return
         }
         for problem in examination.problems {

@@ -53,6 +53,8 @@ private struct Look {
     /// Nil before the first look, and after one that failed.
     private var connection: (database: SQLiteDatabase, version: Statement)?
     private var seen: Int64?
+    /// A failure is told once, not with every look.
+    private var isFailing = false
 
     init(path: String, known: [KeyRecord]) {
         self.path = path
@@ -68,6 +70,7 @@ private struct Look {
             guard try version.step() else { return nil }
             let now = version.integer(0)
             version.reset()
+            isFailing = false
             // The number moves with every commit of any other connection: the keys are read only then.
             if now == seen { return nil }
             let keys = try KeyRecords.active(database)
@@ -77,7 +80,8 @@ private struct Look {
             return keys
         } catch {
             (connection, seen) = (nil, nil)
-            Log.warning("the keys could not be read again", ("reason", .string(error.description)))
+            if !isFailing { Log.warning("the keys cannot be read again", ("reason", .string(error.description))) }
+            isFailing = true
             return nil
         }
     }

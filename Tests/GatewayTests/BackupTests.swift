@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Synchronization
 internal import TestSupport
 internal import Testing
 
@@ -92,23 +93,24 @@ struct BackupTests {
         #expect(try gateway.bytes(ofFilesNamed: "copy").isEmpty, "nothing that could be taken for a backup")
     }
 
-    /// A page of the database that is not what it was: the copy is the same, and is not kept.
-    @Test func aDamagedDatabaseGivesNoBackup() throws {
-        let gateway = try RunningGateway().start()
-        for number in 0..<40 { try gateway.grant("user-\(number)", until: nil, id: "grant-\(number)") }
-        try gateway.stop()
-        let file = try FileHandle(forUpdating: URL(fileURLWithPath: gateway.database))
-        let size = try file.seekToEnd()
-        for offset in stride(from: UInt64(4 * 2048), to: size, by: 2048) {
-            try file.seek(toOffset: offset)
-            try file.write(contentsOf: Data(repeating: 0xa5, count: 64))
-        }
-        try file.close()
-        let result = try gateway.run(["backup", "copy.db"])
-        #expect(result.status == .exited(1) && result.errors.contains("whole"), "\(result.errors)")
-        #expect(try gateway.bytes(ofFilesNamed: "copy").isEmpty)
+    /// A row that breaks its own table's rule: the copy has it too, and is not kept.
+    @Test func aCopyThatIsNotSoundIsNotKept() throws {
+        let gateway = try RunningGateway()
+        #expect(try gateway.run(["keys", "create"]).status == .exited(0))
+        try SQLDatabase(gateway.database).execute(
+            """
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_schema SET sql = replace(sql, 'user_id TEXT,', 'user_id TEXT NOT NULL,') WHERE name = 'audit';
+            PRAGMA writable_schema = OFF;
+            """
+        )
+        try gateway.write("the last good one", to: "copy.db")
+        let result = try gateway.run(["backup", "copy.db", "--force"])
+        #expect(result.status == .exited(1) && result.errors.contains("not whole"), "\(result.errors)")
+        #expect(gateway.text(of: "copy.db") == "the last good one")
+        #expect(try gateway.bytes(ofFilesNamed: "copy").count == 1)
         let doctor = try gateway.run(["doctor"])
-        #expect(doctor.status == .exited(1) && doctor.output.contains("damaged"), "\(doctor.output)")
+        #expect(doctor.status == .exited(1) && doctor.output.contains("is damaged"), "\(doctor.output)")
     }
 
     /// Whatever mask the process was started with.
@@ -129,8 +131,8 @@ struct BackupTests {
 
 /// Delivers events one after the other until it is stopped, on a thread of its own.
 private final class LoadWriter: Sendable {
-    private let isStopped = Locked(false)
-    private let written = Locked(0)
+    private let isStopped = Atomic(false)
+    private let written = Atomic(0)
     private let done = DispatchGroup()
 
     init(port: UInt16) {
@@ -139,7 +141,7 @@ private final class LoadWriter: Sendable {
             defer { done.leave() }
             let connection = HTTPConnection(port: port)
             var number = 0
-            while !isStopped.with({ $0 }) {
+            while !isStopped.load(ordering: .relaxed) {
                 number += 1
                 let event = RevenueCatEvent(
                     "load_\(number)",
@@ -148,7 +150,7 @@ private final class LoadWriter: Sendable {
                 )
                 let request = WebhookSigner.request("revenuecat", Array(event.body.utf8), id: "msg_\(number)")
                 guard let answer = try? connection.send(request, seconds: 20), answer.status == 200 else { return }
-                written.with { $0 += 1 }
+                written.wrappingAdd(1, ordering: .relaxed)
             }
         }
     }
@@ -156,8 +158,8 @@ private final class LoadWriter: Sendable {
     /// The number of events that were taken.
     @discardableResult
     func stop() -> Int {
-        isStopped.with { $0 = true }
+        isStopped.store(true, ordering: .relaxed)
         done.wait()
-        return written.with { $0 }
+        return written.load(ordering: .relaxed)
     }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Synchronization
 internal import TestSupport
 internal import Testing
 
@@ -194,6 +195,42 @@ struct CommandTests {
         #expect(every.status == .exited(0), "\(every.errors)")
         for url in ["localhost", "ftp://a", ""] {
             #expect(try gateway.run(["user", "u1", "--url", url]).status == .exited(2), "\(url)")
+        }
+    }
+
+    /// The key goes to the gateway that was named, and nowhere else.
+    @Test func theKeyGoesNowhereElse() throws {
+        let gateway = try RunningGateway().start()
+        let asked = Mutex(0)
+        let other = try LoopbackServer { peer in
+            _ = peer.readHead()
+            asked.withLock { $0 += 1 }
+        }
+        let redirecting = try LoopbackServer { [port = other.port] peer in
+            _ = peer.readHead()
+            peer.write(
+                "HTTP/1.1 307 Temporary Redirect\r\nLocation: http://127.0.0.1:\(port)/v1/users/u1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+            )
+        }
+        let redirected = try gateway.run(["user", "u1", "--json", "--url", "http://127.0.0.1:\(redirecting.port)"])
+        #expect(redirected.status == .exited(1) && redirected.errors.contains("307"), "\(redirected.errors)")
+        #expect(try Self.json(redirected)["code"] == "http_307")
+        let proxy = "http://127.0.0.1:\(other.port)"
+        let direct = try gateway.run(["user", "u1"], changes: ["http_proxy": proxy, "all_proxy": proxy])
+        #expect(direct.status == .exited(0), "\(direct.errors)")
+        #expect(asked.withLock { $0 } == 0)
+    }
+
+    /// Something else that listens there is not taken for a gateway.
+    @Test func whatIsNoGatewayIsTold() throws {
+        let gateway = try RunningGateway()
+        let other = try LoopbackServer { peer in
+            _ = peer.readHead()
+            peer.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello")
+        }
+        for words in [["user", "u1"], ["events"]] {
+            let result = try gateway.run(words + ["--url", "http://127.0.0.1:\(other.port)"])
+            #expect(result.status == .exited(1) && result.errors.contains("is it one?"), "\(result.errors)")
         }
     }
 

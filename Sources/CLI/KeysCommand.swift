@@ -31,7 +31,7 @@ enum KeysCommand: Command {
         case "create": return try create(arguments)
         case "list": return try list(arguments)
         case "revoke": return try revoke(arguments)
-        default: throw .usage("keys \(word) is nothing" + Suggestion.text(for: word, among: words, prefix: "keys "))
+        default: throw .usage("keys does not know \(word)" + Suggestion.text(for: word, among: words, prefix: "keys "))
         }
     }
 

@@ -47,7 +47,7 @@ public enum KeyAdministration {
 
     /// Every key: those of the environment, and those of the database with the revoked ones.
     public static func list(_ configuration: GatewayConfiguration) throws(ConfigurationError) -> [Key] {
-        try requireDatabase(configuration)
+        try Maintenance.requireDatabase(configuration)
         var keys: [Key] = []
         for key in try KeyStore.environmentKeys(configuration.environment) {
             let label = key.scope == .admin ? "GATEWAY_ADMIN_KEY" : "GATEWAY_READ_KEY"
@@ -64,7 +64,7 @@ public enum KeyAdministration {
         _ id: String,
         _ configuration: GatewayConfiguration
     ) throws(ConfigurationError) -> Bool {
-        try requireDatabase(configuration)
+        try Maintenance.requireDatabase(configuration)
         return try onDatabase(configuration.database) { () throws(StorageError) in
             try KeyRecords.revoke(id, by: command, in: configuration.database)
         }
@@ -72,16 +72,6 @@ public enum KeyAdministration {
 
     private static var command: Actor {
         Actor(keyID: "command", at: UnixMillis(wallClockMillis()))
-    }
-
-    private static func requireDatabase(_ configuration: GatewayConfiguration) throws(ConfigurationError) {
-        guard PrivateFile.isThere(configuration.database) else {
-            throw ConfigurationError(
-                configuration.database,
-                "there is no database",
-                hint: "name it with --database or GATEWAY_DATABASE; serve or migrate makes one"
-            )
-        }
     }
 
     private static func onDatabase<Value>(

@@ -54,6 +54,7 @@ public enum Maintenance {
         _ configuration: GatewayConfiguration,
         checkOnly: Bool
     ) throws(ConfigurationError) -> Report {
+        try requireDatabase(configuration)
         do throws(StorageError) {
             let report = try SQLiteStore.rebuild(
                 path: configuration.database,
@@ -91,13 +92,7 @@ public enum Maintenance {
         replacing: Bool,
         progress: (_ done: Int, _ pages: Int) -> Void
     ) throws(ConfigurationError) -> BackupReport {
-        guard PrivateFile.isThere(configuration.database) else {
-            throw ConfigurationError(
-                configuration.database,
-                "there is no database",
-                hint: "name it with --database or GATEWAY_DATABASE"
-            )
-        }
+        try requireDatabase(configuration)
         for own in ["", "-wal", "-shm", "-journal"] where PrivateFile.isSame(configuration.database + own, file) {
             throw ConfigurationError(file, "this is the database itself", hint: "name another file")
         }
@@ -113,5 +108,16 @@ public enum Maintenance {
             throw ConfigurationError("backup of \(configuration.database)", error.description)
         }
         throw ConfigurationError(file, "it is there already", hint: "choose another name, or replace it with --force")
+    }
+
+    /// A name that was mistyped must not become a database.
+    static func requireDatabase(_ configuration: GatewayConfiguration) throws(ConfigurationError) {
+        guard PrivateFile.isThere(configuration.database) else {
+            throw ConfigurationError(
+                configuration.database,
+                "there is no database",
+                hint: "name it with --database or GATEWAY_DATABASE; serve or migrate makes one"
+            )
+        }
     }
 }

@@ -81,6 +81,7 @@ struct BackupTests {
         let gateway = try RunningGateway()
         let missing = try gateway.run(["backup", "copy.db"])
         #expect(missing.status == .exited(1) && missing.errors.contains("there is no database"))
+        #expect(try gateway.run(["rebuild", "--check"]).errors.contains("there is no database"))
         #expect(!FileManager.default.fileExists(atPath: gateway.database))
         #expect(try gateway.run(["migrate"]).status == .exited(0))
         let folder = try gateway.run(["backup", "nowhere/copy.db"])

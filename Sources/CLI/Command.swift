@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Gateway
 
 /// Exit statuses (contract section 10).
@@ -12,11 +13,24 @@ enum CommandError: Error {
     /// The call itself is wrong.
     case usage(String)
     case failed(String)
+    /// The gateway that was asked said no.
+    case answered(GatewayRefusal)
 
     var status: ExitStatus {
         switch self {
         case .usage: .usage
-        case .failed: .failure
+        case .failed, .answered: .failure
+        }
+    }
+
+    /// With a `code` and a `detail`, as the API's own errors have.
+    var json: String {
+        switch self {
+        case .usage(let reason): CommandOutput.json(["code": "usage", "detail": reason])
+        case .failed(let reason): CommandOutput.json(["code": "failed", "detail": reason])
+        case .answered(let refusal):
+            refusal.answer.members == nil
+                ? CommandOutput.json(["code": refusal.code, "detail": refusal.detail]) : refusal.answer.text
         }
     }
 }
@@ -28,6 +42,10 @@ protocol Command {
     /// What stands after the name and its options, for `--help`.
     static var operands: String { get }
     static var options: [Option] { get }
+    /// Whole command lines without the program's name, for `--help`.
+    static var examples: [String] { get }
+    /// What else is good to know, for `--help`.
+    static var note: String { get }
 
     static func run(_ arguments: Arguments) throws(CommandError) -> ExitStatus
 }
@@ -43,12 +61,21 @@ struct Option {
     static let configuration: [Option] = [
         Option(name: "database", value: "FILE", summary: "SQLite file (GATEWAY_DATABASE, default gateway.db)"),
         Option(name: "config", value: "FILE", summary: "settings (GATEWAY_CONFIG, default gateway.json when present)"),
-        Option(name: "env-file", value: "FILE", summary: "NAME=value lines read behind the environment"),
+        envFile,
     ]
+
+    static let envFile = Option(
+        name: "env-file",
+        value: "FILE",
+        summary: "NAME=value lines read behind the environment"
+    )
+
+    static let json = Option(name: "json", value: nil, summary: "for machines")
 }
 
 extension Command {
     static var operands: String { "" }
+    static var note: String { "" }
 
     static var help: String {
         var text =
@@ -57,6 +84,8 @@ extension Command {
             let left = "  --\(option.name)" + (option.value.map { " " + $0 } ?? "")
             text += left + String(repeating: " ", count: max(2, 26 - left.count)) + option.summary + "\n"
         }
+        if !note.isEmpty { text += "\n\(note)\n" }
+        text += "\nexamples:\n" + examples.map { "  entitlement-gateway \($0)\n" }.joined()
         return text
     }
 }
@@ -65,6 +94,8 @@ extension Command {
 struct Arguments {
     private(set) var operands: [String] = []
     private(set) var values: [String: String] = [:]
+    /// Every value in the order given, for options that may be repeated.
+    private var pairs: [(name: String, value: String)] = []
     private(set) var switches: Set<String> = []
 
     var wantsHelp: Bool { switches.contains("help") }
@@ -76,14 +107,20 @@ struct Arguments {
                 switches.insert("help")
                 continue
             }
-            guard word.hasPrefix("--"), word.count > 2 else {
+            if word == "--" {
+                operands += rest
+                break
+            }
+            guard word.hasPrefix("-"), word.count > 1 else {
                 operands.append(word)
                 continue
             }
+            guard word.hasPrefix("--") else { throw .usage("no such option: \(word)") }
             let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(parts[0])
             guard let option = command.options.first(where: { $0.name == name }) else {
-                throw .usage("no such option: --\(name)")
+                let known = command.options.map(\.name) + ["help"]
+                throw .usage("no such option: --\(name)" + Suggestion.text(for: name, among: known, prefix: "--"))
             }
             guard option.value != nil else {
                 guard parts.count == 1 else { throw .usage("--\(name) takes no value") }
@@ -94,12 +131,37 @@ struct Arguments {
                 throw .usage("--\(name) needs a value")
             }
             values[name] = value
+            pairs.append((name, value))
         }
     }
 
     func has(_ name: String) -> Bool { switches.contains(name) }
 
+    /// The value of an option; of one given twice the last.
     subscript(name: String) -> String? { values[name] }
+
+    /// Every value of an option that may be repeated.
+    func all(_ name: String) -> [String] {
+        pairs.filter { $0.name == name }.map(\.value)
+    }
+
+    /// The operands, when there are as many as these names.
+    func operands(_ names: String...) throws(CommandError) -> [String] {
+        guard operands.count >= names.count else {
+            throw .usage("\(names[operands.count]) is missing")
+        }
+        guard operands.count == names.count else { throw .usage("one word too many: \(operands[names.count])") }
+        return operands
+    }
+
+    /// A whole number of an option, when it is given.
+    func integer(_ name: String, in range: ClosedRange<Int>) throws(CommandError) -> Int? {
+        guard let text = values[name] else { return nil }
+        guard let number = Int(text), range.contains(number) else {
+            throw .usage("--\(name): expected a number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
 
     /// The configuration these options ask for.
     func configuration() throws(CommandError) -> GatewayConfiguration {

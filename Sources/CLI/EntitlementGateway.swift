@@ -7,7 +7,9 @@ enum EntitlementGateway {
     /// Every command, in the order of `--help`.
     static var commands: [any Command.Type] {
         [
-            ServeCommand.self, MigrateCommand.self, SimulateCommand.self, RebuildCommand.self, VersionCommand.self,
+            ServeCommand.self, DoctorCommand.self, UserCommand.self, EventsCommand.self, ReplayCommand.self,
+            GrantCommand.self, RevokeCommand.self, KeysCommand.self, SimulateCommand.self, BackupCommand.self,
+            RebuildCommand.self, MigrateCommand.self, VersionCommand.self,
         ]
     }
 
@@ -27,11 +29,14 @@ enum EntitlementGateway {
             Terminal.exit(.success)
         }
         guard let command = commands.first(where: { $0.name == name }) else {
-            Terminal.error("no such command: \(name)\n\n\(usage)")
+            let near = Suggestion.text(for: name, among: commands.map { $0.name })
+            Terminal.error("no such command: \(name)\(near)\n\n\(usage)")
             Terminal.exit(.usage)
         }
+        var wantsJSON = false
         do throws(CommandError) {
             let parsed = try Arguments(arguments, of: command)
+            wantsJSON = parsed.has("json")
             if parsed.wantsHelp {
                 Terminal.output(command.help)
                 Terminal.exit(.success)
@@ -41,7 +46,9 @@ enum EntitlementGateway {
             switch error {
             case .usage(let reason): Terminal.error("\(reason)\n\n\(command.help)")
             case .failed(let reason): Terminal.error(reason)
+            case .answered(let refusal): Terminal.error(refusal.text)
             }
+            if wantsJSON, error.status == .failure { Terminal.output(error.json) }
             Terminal.exit(error.status)
         }
     }

@@ -7,8 +7,10 @@ enum RebuildCommand: Command {
     static let options =
         [
             Option(name: "check", value: nil, summary: "change nothing; exit with 1 when anything is different"),
-            Option(name: "json", value: nil, summary: "for machines"),
+            .json,
         ] + Option.configuration
+    static let examples = ["rebuild --check", "rebuild"]
+    static let note = "It may run beside a gateway; --check changes nothing."
 
     static func run(_ arguments: Arguments) throws(CommandError) -> ExitStatus {
         guard arguments.operands.isEmpty else { throw .usage("rebuild takes options only") }

@@ -21,6 +21,7 @@ enum ServeCommand: Command {
             Option(name: "tls-key", value: "FILE", summary: "and this private key, PEM (GATEWAY_TLS_KEY)"),
             Option(name: "providers", value: "DIR", summary: "folder of further manifests (GATEWAY_PROVIDERS)"),
         ] + Option.configuration
+    static let examples = ["serve --env-file gateway.env", "serve --listen 0.0.0.0:8080 --database data/gateway.db"]
 
     static func run(_ arguments: Arguments) throws(CommandError) -> ExitStatus {
         guard arguments.operands.isEmpty else { throw .usage("serve takes options only") }

@@ -1,5 +1,4 @@
 internal import Foundation
-internal import FoundationNetworking
 internal import Gateway
 
 /// `simulate`: sends a correctly signed sample event, its times moved to now, to a running gateway.
@@ -12,8 +11,14 @@ enum SimulateCommand: Command {
             Option(name: "user", value: "ID", summary: "the user it is about"),
             Option(name: "environment", value: "NAME", summary: "sandbox (default) or production"),
             Option(name: "listen", value: "ADDRESS", summary: "where the gateway listens (GATEWAY_LISTEN)"),
+            Option(name: "url", value: "URL", summary: "where the gateway is, when it is not on this machine"),
             Option(name: "print", value: nil, summary: "print the event instead of sending it"),
+            Option(name: "json", value: nil, summary: "for machines"),
         ] + Option.configuration
+    static let examples = [
+        "simulate revenuecat", "simulate revenuecat initial_purchase --user demo --env-file gateway.env",
+        "simulate stripe customer.subscription.created --user demo --print",
+    ]
 
     static func run(_ arguments: Arguments) throws(CommandError) -> ExitStatus {
         guard let provider = arguments.operands.first, arguments.operands.count <= 2 else {
@@ -31,6 +36,10 @@ enum SimulateCommand: Command {
         do throws(ConfigurationError) {
             let simulation = try Simulation(provider: provider, configuration)
             guard arguments.operands.count == 2 else {
+                if arguments.has("json") {
+                    Terminal.output(CommandOutput.json(["provider": provider, "events": simulation.events]))
+                    return .success
+                }
                 Terminal.output("sample events of \(provider):\n  " + simulation.events.joined(separator: "\n  "))
                 return .success
             }
@@ -46,42 +55,9 @@ enum SimulateCommand: Command {
             Terminal.output(String(decoding: delivery.body, as: UTF8.self))
             return .success
         }
-        let answer = try LoopbackRequest.post(delivery, to: configuration.listen)
+        let client = try GatewayClient(base: arguments["url"] ?? configuration.publicURL)
+        let answer = try client.send("POST", delivery.path, headers: delivery.headers, body: Data(delivery.body))
         Terminal.output(answer.text)
         return answer.status == 200 ? .success : .failure
-    }
-}
-
-/// One request to the gateway on this machine.
-private enum LoopbackRequest {
-    /// The gateway answers within a second; more means that nobody is there.
-    private static let secondsMax: Double = 15
-
-    static func post(
-        _ delivery: Simulation.Delivery,
-        to listen: String
-    ) throws(CommandError) -> (status: Int, text: String) {
-        let address = listen.replacingOccurrences(of: "0.0.0.0", with: "127.0.0.1")
-        guard let url = URL(string: "http://\(address)\(delivery.path)") else {
-            throw .usage("\(listen) is no address")
-        }
-        var request = URLRequest(url: url, timeoutInterval: secondsMax)
-        request.httpMethod = "POST"
-        request.httpBody = Data(delivery.body)
-        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        for header in delivery.headers { request.setValue(header.value, forHTTPHeaderField: header.name) }
-        let done = DispatchSemaphore(value: 0)
-        let result = Exchange()
-        URLSession(configuration: .ephemeral).dataTask(with: request) { data, response, error in
-            result.set((response as? HTTPURLResponse)?.statusCode, data, error)
-            done.signal()
-        }.resume()
-        done.wait()
-        guard let status = result.status else {
-            throw .failed(
-                "no gateway answers at \(address): \(result.reason); start it with: entitlement-gateway serve"
-            )
-        }
-        return (status, result.text)
     }
 }

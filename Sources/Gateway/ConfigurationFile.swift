@@ -21,6 +21,7 @@ enum ConfigurationFile {
             if named == nil { return }
             throw ConfigurationError(path, "no such file", hint: "--config and GATEWAY_CONFIG name a JSON file")
         }
+        configuration.file = path
         guard let json = JSON([UInt8](data)), let members = json.object else {
             throw ConfigurationError(path, "it is not a JSON object", hint: "check the file with a JSON tool")
         }

@@ -7,6 +7,8 @@ public struct GatewayConfiguration: Sendable {
     public var database = "gateway.db"
     /// PEM files to speak TLS with; nil for plain HTTP.
     public var tls: TLSFiles?
+    /// The settings file that was read; nil when there is none.
+    public internal(set) var file: String?
     /// Folder of further manifests.
     public var providersFolder: String?
     public var policy = EntitlementPolicy(
@@ -21,8 +23,13 @@ public struct GatewayConfiguration: Sendable {
     /// Reads flags, then the environment, then `gateway.json`.
     ///
     /// - Parameter flags: `--name` → value, without the dashes.
+    /// - Parameter readsFile: False to do without the file, for whoever looks for what is off.
     /// - Throws: The first thing that cannot work.
-    public init(flags: [String: String], environment: EnvironmentVariables) throws(ConfigurationError) {
+    public init(
+        flags: [String: String],
+        environment: EnvironmentVariables,
+        readsFile: Bool = true
+    ) throws(ConfigurationError) {
         self.environment = environment
         if let file = flags["env-file"] { try self.environment.read(file: file) }
         func setting(_ flag: String, _ variable: String) -> String? {
@@ -36,7 +43,7 @@ public struct GatewayConfiguration: Sendable {
             key: setting("tls-key", "GATEWAY_TLS_KEY")
         )
         providersFolder = setting("providers", "GATEWAY_PROVIDERS")
-        try ConfigurationFile.read(setting("config", "GATEWAY_CONFIG"), into: &self)
+        if readsFile { try ConfigurationFile.read(setting("config", "GATEWAY_CONFIG"), into: &self) }
         if database.hasPrefix("postgres://") || database.hasPrefix("postgresql://") {
             throw ConfigurationError(
                 "database",

@@ -21,6 +21,8 @@ enum LoopMessage: Sendable {
     case changed([ChangedRow])
     /// The providers were looked at.
     case synced(ReplyTicket, AnswerQuestion, SyncReport)
+    /// The keys that count from now on.
+    case keys(KeyRing)
     /// The gateway is about to end: nobody is to wait any more.
     case stopping
 }
@@ -42,6 +44,8 @@ final class GatewayHandler: RequestHandler {
     let context: GatewayContext
     let mailbox: Mailbox<LoopMessage>
     let reader: SQLiteReader
+    /// This loop's own, so that nothing is locked to look a key up.
+    var keys: KeyRing
     /// Buffers that are used again for every request.
     var json = JSONWriter()
     var question = AnswerQuestion()
@@ -56,6 +60,7 @@ final class GatewayHandler: RequestHandler {
     init(context: GatewayContext, mailbox: Mailbox<LoopMessage>) throws {
         self.context = context
         self.mailbox = mailbox
+        keys = context.keys
         reader = try context.store.makeReader()
     }
 
@@ -70,6 +75,7 @@ final class GatewayHandler: RequestHandler {
         case .changed(let rows): rowsChanged(rows, replies)
         case .synced(let ticket, let asked, let report):
             replies.reply(to: ticket) { response in writeSynced(asked, report, &response) }
+        case .keys(let ring): keys = ring
         case .stopping:
             isStopping = true
             endPolls(replies)
@@ -175,7 +181,7 @@ final class GatewayHandler: RequestHandler {
         for index in 0..<count where unsafe header[index] | (index < 6 ? 0x20 : 0) != scheme.utf8Start[index] {
             return nil
         }
-        return unsafe context.keys.find(UnsafeRawBufferPointer(rebasing: header[count...]))
+        return unsafe keys.find(UnsafeRawBufferPointer(rebasing: header[count...]))
     }
 
     /// The key when it may do this; else the answer is written.

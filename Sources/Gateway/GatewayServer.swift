@@ -16,6 +16,7 @@ public final class GatewayServer: Sendable {
     private let loops: LoopMailboxes
     private let tls: TLSFiles?
     private let sync: ProviderSync
+    private let keyWatch: KeyWatch
 
     /// Descriptors kept for the database, the log and outbound calls: connections may not take the last ones.
     private static let descriptorsKept = 128
@@ -25,13 +26,15 @@ public final class GatewayServer: Sendable {
         loops: LoopMailboxes,
         store: SQLiteStore,
         tls: TLSFiles?,
-        sync: ProviderSync
+        sync: ProviderSync,
+        keyWatch: KeyWatch
     ) {
         self.sync = sync
         self.server = server
         self.tls = tls
         self.loops = loops
         self.store = store
+        self.keyWatch = keyWatch
     }
 
     /// Addresses that are listened on.
@@ -73,12 +76,12 @@ public final class GatewayServer: Sendable {
                 hint: "--database names a file in a folder that can be written"
             )
         }
-        let keys = try KeyStore.ring(configuration, database: configuration.database)
+        let keys = try KeyStore.keys(configuration, database: configuration.database)
         let sync = try ProviderSync.start(apis, store)
         let context = GatewayContext(
             store: store,
             registry: registry,
-            keys: keys,
+            keys: keys.ring,
             policy: configuration.policy,
             defaultEntitlement: Array(configuration.policy.defaultEntitlement.utf8),
             sync: sync
@@ -93,7 +96,23 @@ public final class GatewayServer: Sendable {
                 try GatewayHandler(context: context, mailbox: mailbox)
             }
             loops.set(server.mailboxes)
-            return GatewayServer(server: server, loops: loops, store: store, tls: configuration.tls, sync: sync)
+            do {
+                let watch = try KeyWatch.start(path: configuration.database, known: keys.stored) { stored in
+                    Log.info("the keys in the database have changed", ("keys", .integer(Int64(stored.count))))
+                    loops.post(.keys(KeyRing(keys.environment + stored.map(KeyRing.Key.init))))
+                }
+                return GatewayServer(
+                    server: server,
+                    loops: loops,
+                    store: store,
+                    tls: configuration.tls,
+                    sync: sync,
+                    keyWatch: watch
+                )
+            } catch {
+                server.stop()
+                throw error
+            }
         } catch {
             sync.stop()
             store.close()
@@ -128,6 +147,7 @@ public final class GatewayServer: Sendable {
 
     /// Answers those who wait, stops accepting, finishes what is in flight, and closes the database.
     public func stop() {
+        keyWatch.stop()
         loops.post(.stopping)
         sync.stop()
         server.stop()

@@ -10,52 +10,72 @@ enum KeyStore {
     /// Keys are made of this many random bytes: 256 bits cannot be guessed.
     private static let randomBytes = 32
 
-    static func ring(_ configuration: GatewayConfiguration, database: String) throws(ConfigurationError) -> KeyRing {
+    /// The keys of the environment, and what the database holds; made when there is neither.
+    struct Keys {
+        var environment: [KeyRing.Key]
+        var stored: [KeyRecord]
+
+        var ring: KeyRing { KeyRing(environment + stored.map(KeyRing.Key.init)) }
+    }
+
+    static func keys(_ configuration: GatewayConfiguration, database: String) throws(ConfigurationError) -> Keys {
+        var keys = Keys(environment: try environmentKeys(configuration.environment), stored: [])
+        do throws(StorageError) {
+            keys.stored = try KeyRecords.active(in: database)
+            if keys.ring.isEmpty {
+                try mint(database)
+                keys.stored = try KeyRecords.active(in: database)
+            }
+        } catch {
+            throw ConfigurationError(database, error.description)
+        }
+        return keys
+    }
+
+    static func environmentKeys(_ environment: EnvironmentVariables) throws(ConfigurationError) -> [KeyRing.Key] {
         var keys: [KeyRing.Key] = []
         for (variable, scope, id) in [
             ("GATEWAY_ADMIN_KEY", KeyScope.admin, "env:admin"), ("GATEWAY_READ_KEY", KeyScope.read, "env:read"),
         ] {
-            for key in try configuration.environment.list(variable) {
+            for key in try environment.list(variable) {
                 keys.append(KeyRing.Key(id: id, scope: scope, digest: Digest.sha256(Array(key.utf8))))
             }
         }
-        do throws(StorageError) {
-            for record in try KeyRecords.active(in: database) {
-                keys.append(
-                    KeyRing.Key(id: record.id, scope: record.isAdmin ? .admin : .read, digest: record.digest)
-                )
-            }
-            if keys.isEmpty { keys = try mint(database) }
-        } catch {
-            throw ConfigurationError(database, error.description)
-        }
-        return KeyRing(keys)
+        return keys
+    }
+
+    /// A new key, and what is kept of it.
+    static func make(_ scope: KeyScope, label: String) -> (key: String, record: KeyRecord) {
+        let key = (scope == .admin ? "admin_" : "read_") + Base64.encodeURL(RandomBytes.make(randomBytes))
+        let record = KeyRecord(
+            id: "key_" + Hex.encode(RandomBytes.make(6)),
+            digest: Digest.sha256(Array(key.utf8)),
+            isAdmin: scope == .admin,
+            label: label
+        )
+        return (key, record)
+    }
+
+    static func file(beside database: String) -> String {
+        guard let slash = database.lastIndex(of: "/") else { return "./gateway.keys" }
+        return String(database[...slash]) + "gateway.keys"
     }
 
     /// Makes one key of each scope: shown once on a terminal, else written beside the database for its owner only. Never in
     /// the log.
-    private static func mint(_ database: String) throws(StorageError) -> [KeyRing.Key] {
+    private static func mint(_ database: String) throws(StorageError) {
         var records: [KeyRecord] = []
         var lines = ""
         for (scope, name) in [(KeyScope.admin, "GATEWAY_ADMIN_KEY"), (KeyScope.read, "GATEWAY_READ_KEY")] {
-            let key = (scope == .admin ? "admin_" : "read_") + Base64.encodeURL(RandomBytes.make(randomBytes))
-            records.append(
-                KeyRecord(
-                    id: "key_" + Hex.encode(RandomBytes.make(6)),
-                    digest: Digest.sha256(Array(key.utf8)),
-                    isAdmin: scope == .admin,
-                    label: "first start"
-                )
-            )
+            let (key, record) = make(scope, label: "first start")
+            records.append(record)
             lines += "\(name)=\(key)\n"
         }
         // Told before they count: keys that nobody was shown would lock everybody out.
         if isatty(STDOUT_FILENO) == 1 {
             print("No keys are set, so two were made. They are shown once; only their digests are kept.\n\(lines)")
         } else {
-            let folder =
-                database.contains("/") ? String(database[..<(database.lastIndex(of: "/") ?? database.startIndex)]) : "."
-            let path = folder + "/gateway.keys"
+            let path = file(beside: database)
             guard
                 FileManager.default.createFile(
                     atPath: path,
@@ -65,7 +85,13 @@ enum KeyStore {
             else { throw .unavailable("\(path) cannot be written") }
             Log.warning("no keys are set, two were made", ("file", .string(path)))
         }
-        try KeyRecords.insert(records, at: UnixMillis(wallClockMillis()), in: database)
-        return records.map { KeyRing.Key(id: $0.id, scope: $0.isAdmin ? .admin : .read, digest: $0.digest) }
+        let start = Actor(keyID: "first start", at: UnixMillis(wallClockMillis()))
+        try KeyRecords.insert(records, by: start, in: database)
+    }
+}
+
+extension KeyRing.Key {
+    init(_ record: KeyRecord) {
+        self.init(id: record.id, scope: record.isAdmin ? .admin : .read, digest: record.digest)
     }
 }

@@ -54,6 +54,7 @@ public enum Maintenance {
         _ configuration: GatewayConfiguration,
         checkOnly: Bool
     ) throws(ConfigurationError) -> Report {
+        try requireDatabase(configuration)
         do throws(StorageError) {
             let report = try SQLiteStore.rebuild(
                 path: configuration.database,
@@ -70,6 +71,53 @@ public enum Maintenance {
             )
         } catch {
             throw ConfigurationError(configuration.database, error.description)
+        }
+    }
+
+    /// A backup that was made and passed SQLite's own check.
+    public struct BackupReport: Sendable {
+        public var pages: Int
+        public var bytes: Int64
+        /// People with a row.
+        public var people: Int64
+    }
+
+    /// Copies the database as it stands into one file, beside a running gateway.
+    ///
+    /// - Parameter replacing: Whether a file of that name may be replaced.
+    /// - Parameter progress: Called with the pages copied so far and all pages.
+    public static func backup(
+        _ configuration: GatewayConfiguration,
+        to file: String,
+        replacing: Bool,
+        progress: (_ done: Int, _ pages: Int) -> Void
+    ) throws(ConfigurationError) -> BackupReport {
+        try requireDatabase(configuration)
+        for own in ["", "-wal", "-shm", "-journal"] where PrivateFile.isSame(configuration.database + own, file) {
+            throw ConfigurationError(file, "this is the database itself", hint: "name another file")
+        }
+        do throws(StorageError) {
+            let made = try Backup.make(
+                of: configuration.database,
+                to: file,
+                replacing: replacing,
+                progress: progress
+            )
+            if let made { return BackupReport(pages: made.pages, bytes: made.bytes, people: made.people) }
+        } catch {
+            throw ConfigurationError("backup of \(configuration.database)", error.description)
+        }
+        throw ConfigurationError(file, "it is there already", hint: "choose another name, or replace it with --force")
+    }
+
+    /// A name that was mistyped must not become a database.
+    static func requireDatabase(_ configuration: GatewayConfiguration) throws(ConfigurationError) {
+        guard PrivateFile.isThere(configuration.database) else {
+            throw ConfigurationError(
+                configuration.database,
+                "there is no database",
+                hint: "name it with --database or GATEWAY_DATABASE; serve or migrate makes one"
+            )
         }
     }
 }

@@ -51,23 +51,30 @@ struct ProviderRegistry: Sendable {
         } catch {
             throw ConfigurationError(error.file, error.reason)
         }
-        guard let folder else { return manifests.values.sorted { $0.provider < $1.provider } }
+        if let folder {
+            for manifest in try self.manifests(in: folder) { manifests[manifest.provider.name] = manifest }
+        }
+        return manifests.values.sorted { $0.provider < $1.provider }
+    }
+
+    /// Those of a folder, by the names of their files.
+    static func manifests(in folder: String) throws(ConfigurationError) -> [Manifest] {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
             throw ConfigurationError(folder, "no such folder", hint: "--providers names a folder of manifests")
         }
+        var manifests: [Manifest] = []
         for name in names.sorted() where name.hasSuffix(".json") {
             let path = folder + "/" + name
             guard let data = FileManager.default.contents(atPath: path) else {
                 throw ConfigurationError(path, "it cannot be read")
             }
             do throws(ManifestError) {
-                let manifest = try Manifest(json: [UInt8](data), file: path)
-                manifests[manifest.provider.name] = manifest
+                manifests.append(try Manifest(json: [UInt8](data), file: path))
             } catch {
                 throw ConfigurationError(path, error.reason)
             }
         }
-        return manifests.values.sorted { $0.provider < $1.provider }
+        return manifests
     }
 
     func isKnown(_ name: String) -> Bool {

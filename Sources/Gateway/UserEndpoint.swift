@@ -45,6 +45,7 @@ extension GatewayHandler {
     }
 
     private func writeDetails(_ view: UserView) {
+        writeExplanation(view)
         json.key("ids")
         json.raw("[")
         for id in view.ids {

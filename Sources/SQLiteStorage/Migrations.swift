@@ -31,10 +31,6 @@ public enum Migrations {
     /// - Returns: The names of the files that were applied now.
     /// - Throws: `.wrongSchema` for a database from a newer version or with an edited file.
     public static func apply(to path: String) throws(StorageError) -> [String] {
-        try apply(known, to: path)
-    }
-
-    static func apply(_ known: [Migration], to path: String) throws(StorageError) -> [String] {
         let database = try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: 10_000)
         // Before any table is there: the page size is fixed with the first one. Rows and facts are small, and 2 KiB pages
         // write less of what did not change.
@@ -42,25 +38,8 @@ public enum Migrations {
         try database.execute(
             "CREATE TABLE IF NOT EXISTS migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL) STRICT"
         )
-        var applied: [Int64: String] = [:]
-        let query = try database.prepare("SELECT number, checksum FROM migration")
-        while try query.step() { applied[query.integer(0)] = query.text(1) }
-        query.reset()
-        if let newest = applied.keys.max(), newest > Int64(known.last?.number ?? 0) {
-            throw .wrongSchema(
-                "\(path) was made by a newer version of the gateway (its schema is \(newest), this program knows up to \(known.last?.number ?? 0)); start that version"
-            )
-        }
         var names: [String] = []
-        for migration in known {
-            if let checksum = applied[Int64(migration.number)] {
-                guard checksum == migration.checksum else {
-                    throw .wrongSchema(
-                        "\(path) was made with another \(migration.name) than this program has; restore the program it was made with"
-                    )
-                }
-                continue
-            }
+        for migration in try pending(in: database, path: path) {
             try database.execute("BEGIN IMMEDIATE")
             do throws(StorageError) {
                 try database.execute(migration.sql)
@@ -77,5 +56,34 @@ public enum Migrations {
             names.append(migration.name)
         }
         return names
+    }
+
+    /// What the database does not have yet.
+    static func pending(in database: SQLiteDatabase, path: String) throws(StorageError) -> [Migration] {
+        var applied: [Int64: String] = [:]
+        let tables = try database.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'migration'")
+        if tables > 0 {
+            let query = try database.prepare("SELECT number, checksum FROM migration")
+            while try query.step() { applied[query.integer(0)] = query.text(1) }
+        }
+        let known = known
+        if let newest = applied.keys.max(), newest > Int64(known.last?.number ?? 0) {
+            throw .wrongSchema(
+                "\(path) was made by a newer version of the gateway (its schema is \(newest), this program knows up to \(known.last?.number ?? 0)); start that version"
+            )
+        }
+        var pending: [Migration] = []
+        for migration in known {
+            guard let checksum = applied[Int64(migration.number)] else {
+                pending.append(migration)
+                continue
+            }
+            guard checksum == migration.checksum else {
+                throw .wrongSchema(
+                    "\(path) was made with another \(migration.name) than this program has; restore the program it was made with"
+                )
+            }
+        }
+        return pending
     }
 }

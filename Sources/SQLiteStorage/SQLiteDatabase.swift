@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import Platform
 internal import Storage
 
 /// One connection to a SQLite database.
@@ -8,7 +9,10 @@ internal import Storage
 @safe
 final class SQLiteDatabase {
     enum Mode {
+        /// Made when it is missing, for its owner only; SQLite gives the files beside it (log, shared memory) its rights.
         case readWrite
+        /// For what must not make a database by mistake.
+        case existing
         case readOnly
     }
 
@@ -18,8 +22,15 @@ final class SQLiteDatabase {
 
     /// - Parameter busyMillis: How long to wait for another process that holds the write lock.
     init(path: String, mode: Mode, busyMillis: Int32) throws(StorageError) {
+        if mode == .readWrite {
+            do throws(SystemError) {
+                _ = try PrivateFile.create(path)
+            } catch {
+                throw .unavailable("\(path): \(error)")
+            }
+        }
         var opened: OpaquePointer?
-        let flags = mode == .readWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY
+        let flags = mode == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
         let code = unsafe sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX, nil)
         guard code == SQLITE_OK, let opened = unsafe opened else {
             let reason = unsafe String(cString: sqlite3_errmsg(opened))
@@ -92,6 +103,34 @@ final class SQLiteDatabase {
         defer { unsafe sqlite3_busy_timeout(handle, busyMillis) }
         let mode = truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART
         return unsafe sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil) == SQLITE_OK
+    }
+
+    /// Copies every page into `other`, as the database stood when the copy began.
+    ///
+    /// - Parameter progress: Called after each step with the pages left and all pages.
+    func copy(
+        into other: SQLiteDatabase,
+        stepPages: Int32,
+        progress: (_ left: Int, _ pages: Int) -> Void
+    ) throws(StorageError) {
+        // With a read transaction of its own around it, the copy never begins again because somebody wrote meanwhile.
+        try execute("BEGIN")
+        defer { try? execute("COMMIT") }
+        let pin = try prepare("SELECT count(*) FROM sqlite_schema")
+        _ = try pin.step()
+        pin.reset()
+        guard let backup = unsafe sqlite3_backup_init(other.handle, "main", handle, "main") else {
+            throw unsafe other.error(sqlite3_errcode(other.handle))
+        }
+        var code = SQLITE_OK
+        while code == SQLITE_OK {
+            code = unsafe sqlite3_backup_step(backup, stepPages)
+            unsafe progress(Int(sqlite3_backup_remaining(backup)), Int(sqlite3_backup_pagecount(backup)))
+        }
+        let finished = unsafe sqlite3_backup_finish(backup)
+        guard code == SQLITE_DONE, finished == SQLITE_OK else {
+            throw other.error(code == SQLITE_DONE ? finished : code)
+        }
     }
 
     /// What SQLite's code means for whoever asked (sqlite.org/rescode.html).

@@ -176,8 +176,31 @@ extension SQLiteReader {
                     environment: record.environment,
                     outcome: record.outcome,
                     provider: record.provider,
-                    externalIDs: externalIDs
+                    externalIDs: externalIDs,
+                    facts: try facts(of: record.key)
                 )
+            )
+        }
+        return found
+    }
+
+    private func facts(of purchase: Int64) throws(StorageError) -> [ToldFact] {
+        let statement = try database.prepare(
+            """
+            SELECT event.provider, event.event_id, fact.body, event.type, coalesce(event.occurred_at, event.received_at)
+            FROM fact JOIN event ON event.seq = fact.event WHERE fact.purchase = ? ORDER BY fact.event, fact.place
+            """
+        )
+        statement.bind(1, purchase)
+        var found: [ToldFact] = []
+        while try statement.step() {
+            let recorded = try FactCoding.decode(
+                statement.blob(2),
+                provider: ProviderID(statement.text(0)),
+                eventID: statement.text(1)
+            )
+            found.append(
+                ToldFact(recorded: recorded, eventType: statement.text(3), at: UnixMillis(statement.integer(4)))
             )
         }
         return found

@@ -70,14 +70,18 @@ public struct PurchaseView: Hashable, Sendable {
     public var outcome: PurchaseOutcome?
     public var provider: ProviderID
     public var externalIDs: [String]
+    /// What was said of it, in order of arrival.
+    public var facts: [ToldFact]
 
     public init(
         purchaseID: String,
         environment: StoreEnvironment,
         outcome: PurchaseOutcome?,
         provider: ProviderID,
-        externalIDs: [String]
+        externalIDs: [String],
+        facts: [ToldFact]
     ) {
+        self.facts = facts
         self.purchaseID = purchaseID
         self.environment = environment
         self.outcome = outcome

@@ -38,6 +38,8 @@ final class RunningGateway {
     var wrapper: [String] = []
     /// Its clients must speak TLS; this object's own do not.
     var isEncrypted: Bool { arguments.contains("--tls-key") || environment["GATEWAY_TLS_KEY"] != nil }
+    /// The file mode mask of every process; nil is that of the tests.
+    var mask: String?
     private(set) var port: UInt16 = 0
     private var process: ChildProcess?
     private var connection: HTTPConnection?
@@ -170,10 +172,12 @@ final class RunningGateway {
         variables["GATEWAY_DATABASE"] = database
         variables.merge(environment) { $1 }
         for (name, value) in changes { variables[name] = value }
+        // The shell becomes the program: signals and the status are the program's own.
+        let before = (mask.map { ["sh", "-c", "umask \($0); exec \"$0\" \"$@\""] } ?? []) + wrapper
         return try ChildProcess(
             .init(
-                program: wrapper.isEmpty ? Self.program : "/usr/bin/env",
-                arguments: wrapper.isEmpty ? words : wrapper + [Self.program] + words,
+                program: before.isEmpty ? Self.program : "/usr/bin/env",
+                arguments: before.isEmpty ? words : before + [Self.program] + words,
                 environment: variables,
                 folder: folder.path,
                 output: folder.file(output),

@@ -66,6 +66,7 @@ struct Arguments {
     private(set) var operands: [String] = []
     private(set) var values: [String: String] = [:]
     private(set) var switches: Set<String> = []
+    private var repeated: [String: [String]] = [:]
 
     var wantsHelp: Bool { switches.contains("help") }
 
@@ -94,12 +95,16 @@ struct Arguments {
                 throw .usage("--\(name) needs a value")
             }
             values[name] = value
+            repeated[name, default: []].append(value)
         }
     }
 
     func has(_ name: String) -> Bool { switches.contains(name) }
 
     subscript(name: String) -> String? { values[name] }
+
+    /// Every value of an option that may be given several times.
+    func all(_ name: String) -> [String] { repeated[name] ?? [] }
 
     /// The configuration these options ask for.
     func configuration() throws(CommandError) -> GatewayConfiguration {

@@ -1,5 +1,3 @@
-internal import Foundation
-internal import FoundationNetworking
 internal import Gateway
 
 /// `simulate`: sends a correctly signed sample event, its times moved to now, to a running gateway.
@@ -13,7 +11,8 @@ enum SimulateCommand: Command {
             Option(name: "environment", value: "NAME", summary: "sandbox (default) or production"),
             Option(name: "listen", value: "ADDRESS", summary: "where the gateway listens (GATEWAY_LISTEN)"),
             Option(name: "print", value: nil, summary: "print the event instead of sending it"),
-        ] + Option.configuration
+            Option(name: "providers", value: "DIR", summary: "folder of further manifests (GATEWAY_PROVIDERS)"),
+        ] + SimulatedLifeReport.options + Option.configuration
 
     static func run(_ arguments: Arguments) throws(CommandError) -> ExitStatus {
         guard let provider = arguments.operands.first, arguments.operands.count <= 2 else {
@@ -25,11 +24,32 @@ enum SimulateCommand: Command {
         guard environment == "sandbox" || environment == "production" else {
             throw .usage("--environment is sandbox or production")
         }
-        if arguments.operands.count == 2, arguments["user"] == nil { throw .usage("simulate needs --user ID") }
+        let isLife = arguments.has("life")
+        if isLife, arguments.operands.count == 2 { throw .usage("--life plays every event: name the provider only") }
+        for name in ["pause", "json"] where !isLife && (arguments[name] != nil || arguments.has(name)) {
+            throw .usage("--\(name) goes with --life")
+        }
+        if isLife || arguments.operands.count == 2, arguments["user"] == nil {
+            throw .usage("simulate needs --user ID")
+        }
         let configuration = try arguments.configuration()
+        let simulation: Simulation
+        do throws(ConfigurationError) {
+            simulation = try Simulation(provider: provider, configuration)
+        } catch {
+            throw .failed(error.description)
+        }
+        if isLife {
+            return try SimulatedLifeReport(
+                simulation,
+                configuration,
+                arguments,
+                user: arguments["user"] ?? "",
+                isProduction: environment == "production"
+            ).run()
+        }
         let delivery: Simulation.Delivery
         do throws(ConfigurationError) {
-            let simulation = try Simulation(provider: provider, configuration)
             guard arguments.operands.count == 2 else {
                 Terminal.output("sample events of \(provider):\n  " + simulation.events.joined(separator: "\n  "))
                 return .success
@@ -49,39 +69,5 @@ enum SimulateCommand: Command {
         let answer = try LoopbackRequest.post(delivery, to: configuration.listen)
         Terminal.output(answer.text)
         return answer.status == 200 ? .success : .failure
-    }
-}
-
-/// One request to the gateway on this machine.
-private enum LoopbackRequest {
-    /// The gateway answers within a second; more means that nobody is there.
-    private static let secondsMax: Double = 15
-
-    static func post(
-        _ delivery: Simulation.Delivery,
-        to listen: String
-    ) throws(CommandError) -> (status: Int, text: String) {
-        let address = listen.replacingOccurrences(of: "0.0.0.0", with: "127.0.0.1")
-        guard let url = URL(string: "http://\(address)\(delivery.path)") else {
-            throw .usage("\(listen) is no address")
-        }
-        var request = URLRequest(url: url, timeoutInterval: secondsMax)
-        request.httpMethod = "POST"
-        request.httpBody = Data(delivery.body)
-        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        for header in delivery.headers { request.setValue(header.value, forHTTPHeaderField: header.name) }
-        let done = DispatchSemaphore(value: 0)
-        let result = Exchange()
-        URLSession(configuration: .ephemeral).dataTask(with: request) { data, response, error in
-            result.set((response as? HTTPURLResponse)?.statusCode, data, error)
-            done.signal()
-        }.resume()
-        done.wait()
-        guard let status = result.status else {
-            throw .failed(
-                "no gateway answers at \(address): \(result.reason); start it with: entitlement-gateway serve"
-            )
-        }
-        return (status, result.text)
     }
 }

@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import Foundation
 import PackageDescription
 
 /// One list of settings for every Swift target: strict from the first line on.
@@ -20,13 +21,25 @@ let strictTests: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// What lies in the providers' folders besides Swift. Found and not listed, so that adding a provider is adding a folder.
+let dataOfProviders: [String] = {
+    let root = Context.packageDirectory + "/providers"
+    let files = FileManager.default
+    return ((try? files.contentsOfDirectory(atPath: root)) ?? []).sorted().flatMap { entry -> [String] in
+        guard let inner = try? files.contentsOfDirectory(atPath: root + "/" + entry) else {
+            return entry.hasSuffix(".swift") ? [] : [entry]
+        }
+        return inner.filter { !$0.hasSuffix(".swift") }.sorted().map { entry + "/" + $0 }
+    }
+}()
+
 let package = Package(
     name: "entitlement-gateway",
     products: [
         .executable(name: "entitlement-gateway", targets: ["CLI"])
     ],
     targets: [
-        // System libraries and the little C that Swift cannot say.
+        // System libraries, and the little C that Swift cannot say.
         .systemLibrary(
             name: "CSQLite",
             pkgConfig: "sqlite3",
@@ -52,15 +65,7 @@ let package = Package(
             name: "Providers",
             dependencies: ["ProviderKit", "Entitlements", "Crypto", "CEmbedded"],
             path: "providers",
-            exclude: [
-                "revenuecat/README.md", "revenuecat/samples",
-                "creem/README.md", "creem/creem.json", "creem/samples",
-                "stripe/README.md", "stripe/stripe.json", "stripe/samples",
-                "dodo/README.md", "dodo/dodo.json", "dodo/samples",
-                "polar/README.md", "polar/polar.json", "polar/samples",
-                "lemonsqueezy/README.md", "lemonsqueezy/lemonsqueezy.json", "lemonsqueezy/samples",
-                "paddle/README.md", "paddle/paddle.json", "paddle/samples",
-            ],
+            exclude: dataOfProviders,
             swiftSettings: strict
         ),
         .target(name: "Storage", dependencies: ["Entitlements", "Platform"], swiftSettings: strict),
@@ -117,7 +122,7 @@ let package = Package(
         ),
         .testTarget(
             name: "GatewayTests",
-            dependencies: ["Gateway", "CLI", "TestSupport", "Entitlements", "CSQLite", "COpenSSL"],
+            dependencies: ["Gateway", "CLI", "TestSupport", "Entitlements", "ProviderKit", "CSQLite", "COpenSSL"],
             swiftSettings: strictTests
         ),
         .testTarget(

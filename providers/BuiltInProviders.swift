@@ -26,6 +26,13 @@ public enum BuiltInProviders {
         return samples
     }
 
+    /// Which of the samples are a whole life (`life.json`); nil for a provider that has none.
+    public static func life(of provider: String) throws(ManifestError) -> SampleLife? {
+        let path = "providers/\(provider)/life.json"
+        guard let file = files().first(where: { $0.path == path }) else { return nil }
+        return try SampleLife(json: file.bytes, file: path)
+    }
+
     private static func files() -> [(path: String, bytes: [UInt8])] {
         (0..<embedded_file_count()).map { index in
             // Path and bytes are constants of the program.

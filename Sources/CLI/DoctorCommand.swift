@@ -11,16 +11,20 @@ enum DoctorCommand: Command {
             Option(name: "url", value: "URL", summary: "where to look for a running gateway"),
             Option(name: "providers", value: "DIR", summary: "folder of further manifests (GATEWAY_PROVIDERS)"),
             .json,
-        ] + Option.configuration
+        ] + ManifestTrialReport.options + Option.configuration
     static let note =
         "Give it what serve is given. It changes nothing; its status is 1 when something is broken."
-    static let examples = ["doctor --env-file gateway.env", "doctor --json"]
+    static let examples = [
+        "doctor --env-file gateway.env", "doctor --json",
+        "doctor --manifest shop.json --deliver body.json --header 'X-Signature: 5d41…'",
+    ]
 
     /// A gateway on this machine answers at once.
     private static let answerSeconds: Double = 3
 
     static func run(_ arguments: Arguments) throws(CommandError) -> ExitStatus {
         _ = try arguments.operands()
+        if let status = try ManifestTrialReport.run(arguments) { return status }
         var doctor = Doctor(flags: arguments.values, environment: .ofProcess)
         askGateway(&doctor, arguments["url"])
         Terminal.output(arguments.has("json") ? json(of: doctor) : text(of: doctor))

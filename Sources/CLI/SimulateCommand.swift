@@ -13,11 +13,12 @@ enum SimulateCommand: Command {
             Option(name: "listen", value: "ADDRESS", summary: "where the gateway listens (GATEWAY_LISTEN)"),
             Option(name: "url", value: "URL", summary: "where the gateway is, when it is not on this machine"),
             Option(name: "print", value: nil, summary: "print the event instead of sending it"),
-            Option(name: "json", value: nil, summary: "for machines"),
-        ] + Option.configuration
+            Option(name: "providers", value: "DIR", summary: "folder of further manifests (GATEWAY_PROVIDERS)"),
+        ] + SimulatedLifeReport.options + Option.configuration
     static let examples = [
         "simulate revenuecat", "simulate revenuecat initial_purchase --user demo --env-file gateway.env",
         "simulate stripe customer.subscription.created --user demo --print",
+        "simulate creem --life --user demo --env-file gateway.env",
     ]
 
     static func run(_ arguments: Arguments) throws(CommandError) -> ExitStatus {
@@ -30,11 +31,30 @@ enum SimulateCommand: Command {
         guard environment == "sandbox" || environment == "production" else {
             throw .usage("--environment is sandbox or production")
         }
-        if arguments.operands.count == 2, arguments["user"] == nil { throw .usage("simulate needs --user ID") }
+        let isLife = arguments.has("life")
+        if isLife, arguments.operands.count == 2 { throw .usage("--life plays every event: name the provider only") }
+        if !isLife, arguments["pause"] != nil { throw .usage("--pause goes with --life") }
+        if isLife || arguments.operands.count == 2, arguments["user"] == nil {
+            throw .usage("simulate needs --user ID")
+        }
         let configuration = try arguments.configuration()
+        let simulation: Simulation
+        do throws(ConfigurationError) {
+            simulation = try Simulation(provider: provider, configuration)
+        } catch {
+            throw .failed(error.description)
+        }
+        if isLife {
+            return try SimulatedLifeReport(
+                simulation,
+                configuration,
+                arguments,
+                user: arguments["user"] ?? "",
+                isProduction: environment == "production"
+            ).run()
+        }
         let delivery: Simulation.Delivery
         do throws(ConfigurationError) {
-            let simulation = try Simulation(provider: provider, configuration)
             guard arguments.operands.count == 2 else {
                 if arguments.has("json") {
                     Terminal.output(CommandOutput.json(["provider": provider, "events": simulation.events]))

@@ -22,13 +22,17 @@ enum ConfigurationFile {
             throw ConfigurationError(path, "no such file", hint: "--config and GATEWAY_CONFIG name a JSON file")
         }
         configuration.file = path
+        if let mistake = JSONSyntax.mistake(in: [UInt8](data)) {
+            throw ConfigurationError(path, "it is not JSON", hint: mistake.description)
+        }
         guard let json = JSON([UInt8](data)), let members = json.object else {
             throw ConfigurationError(path, "it is not a JSON object", hint: "check the file with a JSON tool")
         }
         let reader = Reader(file: path)
         for (key, value) in members.sorted(by: { $0.key < $1.key }) {
             switch key {
-            case "$schema": continue
+            case "$schema":
+                guard value.string != nil else { throw reader.fail("/$schema", "expected a text") }
             case "entitlement": configuration.policy.defaultEntitlement = try reader.name(value, "/entitlement")
             case "products": configuration.policy.products = try reader.products(value)
             case "sandbox_users":
@@ -76,7 +80,7 @@ enum ConfigurationFile {
             guard let members = value.object else { throw fail("/grace", "expected an object") }
             for key in members.keys where key != "past_due_days" { throw fail("/grace/\(key)", "no such setting") }
             guard let days = members["past_due_days"] else { return 14 }
-            guard let number = days.integer, (0...365).contains(number) else {
+            guard let number = days.wholeNumber, (0...365).contains(number) else {
                 throw fail("/grace/past_due_days", "expected a number of days from 0 to 365")
             }
             return Int(number)
@@ -106,7 +110,7 @@ enum ConfigurationFile {
             }
             var grant = EntitlementPolicy.Grant(entitlements: try names(list, "\(pointer)/entitlements"))
             if let days = members["days"] {
-                guard let number = days.integer, (1...daysMax).contains(number) else {
+                guard let number = days.wholeNumber, (1...daysMax).contains(number) else {
                     throw fail("\(pointer)/days", "expected a number of days")
                 }
                 grant.days = Int(number)

@@ -105,7 +105,7 @@ public struct Doctor {
             add("provider", error)
             return
         }
-        if let folder = configuration.providersFolder, let own = try? ProviderRegistry.manifests(in: folder) {
+        if let folder = configuration.providersFolder, let own = try? ManifestFolder(folder).manifests() {
             let names = own.map(\.provider.name)
             add("manifests", .ok, "\(folder): " + (names.isEmpty ? "no manifests" : names.joined(separator: ", ")))
         }

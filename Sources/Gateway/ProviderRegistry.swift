@@ -1,5 +1,4 @@
 internal import Entitlements
-internal import Foundation
 internal import ProviderKit
 internal import Providers
 
@@ -31,11 +30,11 @@ struct ProviderRegistry: Sendable {
             if secrets.isEmpty {
                 off[manifest.provider.name] = manifest.secretVariable
             } else {
-                guard secrets.allSatisfy(manifest.signature.canUse) else {
+                guard secrets.allSatisfy(manifest.check.canUse) else {
                     throw ConfigurationError(
                         manifest.secretVariable,
-                        "no key can be made of this secret",
-                        hint: "copy it whole from \(manifest.provider.name)'s webhook settings"
+                        "this secret of \(manifest.provider.name) cannot be used",
+                        hint: manifest.check.secretShape
                     )
                 }
                 adapters[manifest.provider.name] = ManifestAdapter(manifest: manifest, secrets: secrets)
@@ -52,29 +51,9 @@ struct ProviderRegistry: Sendable {
             throw ConfigurationError(error.file, error.reason)
         }
         if let folder {
-            for manifest in try self.manifests(in: folder) { manifests[manifest.provider.name] = manifest }
+            for found in try ManifestFolder(folder).manifests() { manifests[found.provider.name] = found }
         }
         return manifests.values.sorted { $0.provider < $1.provider }
-    }
-
-    /// Those of a folder, by the names of their files.
-    static func manifests(in folder: String) throws(ConfigurationError) -> [Manifest] {
-        guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
-            throw ConfigurationError(folder, "no such folder", hint: "--providers names a folder of manifests")
-        }
-        var manifests: [Manifest] = []
-        for name in names.sorted() where name.hasSuffix(".json") {
-            let path = folder + "/" + name
-            guard let data = FileManager.default.contents(atPath: path) else {
-                throw ConfigurationError(path, "it cannot be read")
-            }
-            do throws(ManifestError) {
-                manifests.append(try Manifest(json: [UInt8](data), file: path))
-            } catch {
-                throw ConfigurationError(path, error.reason)
-            }
-        }
-        return manifests
     }
 
     func isKnown(_ name: String) -> Bool {

@@ -76,6 +76,12 @@ public enum JSON: Hashable, Sendable {
         }
     }
 
+    /// A number without a fraction: for settings, where rounding would change what somebody has written.
+    public var wholeNumber: Int64? {
+        if case .number(let value) = self, value != value.rounded() { return nil }
+        return integer
+    }
+
     public var bool: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }

@@ -5,34 +5,46 @@ public struct JSONPointer: Hashable, Sendable {
     public let text: String
     public let isRelative: Bool
     private let tokens: [String]
+    /// The tokens made ready once, so that nothing of the text is read again for a document.
+    private let steps: [Step]
     private let hasWildcard: Bool
+
+    private enum Step: Hashable, Sendable {
+        /// A member's name, and the place in a list where it can be one (RFC 6901 section 4: digits without a leading zero).
+        case member(String, index: Int?)
+        case every
+    }
 
     /// The steps of the way, for changing a document.
     var path: ArraySlice<String> { tokens[...] }
 
-    /// Nil when the text neither is empty nor begins with `/` or `./`.
+    /// Nil when the text neither is empty nor begins with `/` or `./`, or has a `~` that is followed by neither 0 nor 1.
     public init?(_ text: String) {
         self.text = text
         var rest = text[...]
         isRelative = rest.hasPrefix("./") || rest == "."
         if isRelative { rest = rest.dropFirst() }
         guard rest.isEmpty || rest.first == "/" else { return nil }
-        tokens =
-            rest.isEmpty
-            ? []
-            : rest.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map { token in
-                token.contains("~") ? Self.unescape(token) : String(token)
+        var tokens: [String] = []
+        if !rest.isEmpty {
+            for token in rest.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+                guard let plain = Self.unescape(token) else { return nil }
+                tokens.append(plain)
             }
-        hasWildcard = tokens.contains("*")
+        }
+        self.tokens = tokens
+        steps = tokens.map { $0 == "*" ? .every : .member($0, index: Self.index($0)) }
+        hasWildcard = steps.contains(.every)
     }
 
     /// `~1` is `/` and `~0` is `~`, in this order of reading (RFC 6901 section 4).
-    private static func unescape(_ token: Substring) -> String {
+    private static func unescape(_ token: Substring) -> String? {
         var text = ""
         var isEscaped = false
         for character in token {
             if isEscaped {
-                text.append(character == "1" ? "/" : character == "0" ? "~" : character)
+                guard character == "0" || character == "1" else { return nil }
+                text.append(character == "1" ? "/" : "~")
                 isEscaped = false
             } else if character == "~" {
                 isEscaped = true
@@ -40,7 +52,13 @@ public struct JSONPointer: Hashable, Sendable {
                 text.append(character)
             }
         }
-        return text
+        return isEscaped ? nil : text
+    }
+
+    private static func index(_ token: String) -> Int? {
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        guard token.utf8.allSatisfy(digits.contains), token == "0" || !token.hasPrefix("0") else { return nil }
+        return Int(token)
     }
 
     /// The values at this place that are there and not null, in the document's order.
@@ -50,29 +68,37 @@ public struct JSONPointer: Hashable, Sendable {
             return first(in: root).map { [$0] } ?? []
         }
         var current = [root]
-        for token in tokens {
-            current = current.flatMap { value -> [JSON] in
-                if token == "*" { return value.array ?? [] }
-                return Self.step(value, token).map { [$0] } ?? []
+        for step in steps {
+            switch step {
+            case .every: current = current.flatMap { $0.array ?? [] }
+            case .member(let name, let index): current = current.compactMap { Self.member(of: $0, name, index) }
             }
         }
         return current.filter { !$0.isNull }
     }
 
+    /// The value at this place, the first of several.
+    func first(in document: JSON, element: JSON?) -> JSON? {
+        guard let root = isRelative ? element : document else { return nil }
+        return hasWildcard ? values(in: document, element: element).first : first(in: root)
+    }
+
     private func first(in root: JSON) -> JSON? {
         var current = root
-        for token in tokens {
-            guard let next = Self.step(current, token) else { return nil }
+        for step in steps {
+            guard case .member(let name, let index) = step, let next = Self.member(of: current, name, index) else {
+                return nil
+            }
             current = next
         }
         return current.isNull ? nil : current
     }
 
-    private static func step(_ value: JSON, _ token: String) -> JSON? {
+    private static func member(of value: JSON, _ name: String, _ index: Int?) -> JSON? {
         switch value {
-        case .object(let members): return members[token]
+        case .object(let members): return members[name]
         case .array(let elements):
-            guard let index = Int(token), elements.indices.contains(index) else { return nil }
+            guard let index, elements.indices.contains(index) else { return nil }
             return elements[index]
         default: return nil
         }

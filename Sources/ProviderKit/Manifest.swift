@@ -9,7 +9,7 @@ public struct Manifest: Sendable {
     public var title: String
     /// Environment variable of the signing secrets.
     public var secretVariable: String
-    public var signature: SignatureScheme
+    public var check: DeliveryCheck
     public var event: EventShape
     /// Where the seller's user id may stand.
     public var user: UserPlace
@@ -17,6 +17,9 @@ public struct Manifest: Sendable {
     public var rules: [Rule]
     /// How its API is read; nil when only deliveries tell.
     public var api: API?
+
+    /// Names that a manifest cannot have: providers that are more than a manifest can say.
+    static let reservedNames: Set<String> = ["app_store", "google_play", "manual", "revenuecat"]
 
     /// Where an event keeps what every event has.
     public struct EventShape: Sendable {
@@ -47,6 +50,8 @@ public struct Manifest: Sendable {
 
     /// What one kind of event says.
     public struct Rule: Sendable {
+        /// Where it stands in the file, as a JSON pointer.
+        public var place: String
         public var types: Set<String>
         public var condition: ManifestCondition?
         public var purchase: PurchasePlace
@@ -80,6 +85,14 @@ public struct Manifest: Sendable {
     /// The product's word for what the provider says of a purchase.
     public enum StatusWord: String, Sendable, CaseIterable {
         case incomplete, trialing, active, cancelled, failing, unpaid, paused, ended
+
+        /// Whether a subscription in this state must say when its period ends.
+        var needsEnd: Bool {
+            switch self {
+            case .trialing, .active, .cancelled, .failing, .unpaid: true
+            case .incomplete, .paused, .ended: false
+            }
+        }
     }
 
     public struct StatusPlace: Sendable {

@@ -36,14 +36,21 @@ extension ManifestAdapter {
 
     private func marked(_ value: JSON, _ mark: UInt32) -> JSON {
         switch value {
-        case .string(let text): return .string("\(text)_\(mark)")
-        // Numbers stay numbers of a plausible size.
-        case .integer(let number): return .integer(number &* 1_000_000 &+ Int64(mark % 1_000_000))
+        case .string(let text):
+            // One id may stand in one place as a number and in another as its text; both must stay the same id.
+            guard let number = Int64(text), String(number) == text else { return .string("\(text)_\(mark)") }
+            return .string(String(marked(number, mark)))
+        case .integer(let number): return .integer(marked(number, mark))
         case .object(var members):
             if let id = members["id"] { members["id"] = marked(id, mark) }
             return .object(members)
         case .null, .bool, .number, .array: return value
         }
+    }
+
+    /// Numbers stay numbers of a plausible size.
+    private func marked(_ number: Int64, _ mark: UInt32) -> Int64 {
+        number &* 1_000_000 &+ Int64(mark % 1_000_000)
     }
 
     private func address(_ document: JSON, _ recipient: SampleRecipient) -> JSON {

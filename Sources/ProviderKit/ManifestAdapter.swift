@@ -4,7 +4,7 @@ public import Entitlements
 /// The engine of the manifest language: one provider's manifest and its secrets.
 public struct ManifestAdapter: ProviderAdapter {
     public let manifest: Manifest
-    private let secrets: [String]
+    private let check: ReadyCheck
     private let rulesByType: [String: [Manifest.Rule]]
     private let redaction: Redaction
 
@@ -12,10 +12,13 @@ public struct ManifestAdapter: ProviderAdapter {
     ///   comes from copying.
     public init(manifest: Manifest, secrets: [String]) {
         self.manifest = manifest
-        self.secrets = secrets.map { secret in
-            let kept = secret.unicodeScalars.drop { $0.properties.isWhitespace }
-            return String(String(kept).reversed().drop { $0.isWhitespace }.reversed())
-        }
+        check = ReadyCheck(
+            manifest.check,
+            secrets: secrets.map { secret in
+                let kept = secret.unicodeScalars.drop { $0.properties.isWhitespace }
+                return String(String(kept).reversed().drop { $0.isWhitespace }.reversed())
+            }
+        )
         var rulesByType: [String: [Manifest.Rule]] = [:]
         for rule in manifest.rules {
             for type in rule.types { rulesByType[type, default: []].append(rule) }
@@ -23,18 +26,24 @@ public struct ManifestAdapter: ProviderAdapter {
         self.rulesByType = rulesByType
         let references = (manifest.user.references + manifest.rules.flatMap { $0.user?.references ?? [] })
             .flatMap(\.places).compactMap { $0.text.split(separator: "/").last.map(String.init) }
-        redaction = Redaction(userFields: Set(Manifest.UserPlace.names).union(references))
+        let containers = (manifest.user.metadata + manifest.rules.flatMap { $0.user?.metadata ?? [] })
+            .flatMap(\.places).compactMap { $0.path.last }
+        redaction = Redaction(
+            userFields: Set(Manifest.UserPlace.names).union(references),
+            sellersContainers: containers,
+            reading: manifest.pointers.map { Array($0.path) }
+        )
     }
 
     public var provider: ProviderID { manifest.provider }
 
     public func verify(_ delivery: WebhookDelivery, now: UnixMillis) throws(VerificationFailure) -> VerifiedDelivery {
-        try manifest.signature.verify(delivery, secrets: secrets, now: now)
+        try check.verify(delivery, now: now)
     }
 
     public func sign(_ body: [UInt8], now: UnixMillis) -> [(name: String, value: String)] {
         let id = "msg_" + Hex.encode(Array(Digest.sha256(body).prefix(12)))
-        return manifest.signature.sign(body, secret: secrets.first ?? "", now: now, id: id)
+        return check.sign(body, now: now, id: id)
     }
 
     public func redact(_ delivery: VerifiedDelivery) -> [UInt8]? {
@@ -42,6 +51,11 @@ public struct ManifestAdapter: ProviderAdapter {
     }
 
     public func normalize(_ delivery: VerifiedDelivery) -> NormalizedEvent {
+        normalize(delivery, trace: nil)
+    }
+
+    /// The same, told step by step when there is a trace.
+    func normalize(_ delivery: VerifiedDelivery, trace: ManifestTrace?) -> NormalizedEvent {
         var event = NormalizedEvent(
             eventID: "sha256:" + Digest.sha256Hex(delivery.body),
             type: "",
@@ -55,7 +69,7 @@ public struct ManifestAdapter: ProviderAdapter {
         }
         let reading = ManifestReading(document: document, numberFormat: manifest.event.time.format ?? .seconds)
         do throws(ManifestReading.Failure) {
-            try normalize(reading, delivery, into: &event)
+            try normalize(reading, delivery, trace, into: &event)
         } catch {
             event.effects = []
             event.verdict = .quarantined(error.reason)
@@ -66,21 +80,27 @@ public struct ManifestAdapter: ProviderAdapter {
     private func normalize(
         _ reading: ManifestReading,
         _ delivery: VerifiedDelivery,
+        _ trace: ManifestTrace?,
         into event: inout NormalizedEvent
     ) throws(ManifestReading.Failure) {
         switch manifest.event.id {
-        case .value(let value): event.eventID = try reading.required(value)
+        case .value(let value):
+            trace?.note(.id, reading.found(value))
+            event.eventID = try reading.required(value)
         case .signedHeader:
             guard let id = delivery.eventID else { throw ManifestReading.Failure(reason: "the event's id is missing") }
             event.eventID = id
-        case .bodyDigest: break
+            trace?.note(.id, "\(id), from the signed header")
+        case .bodyDigest: trace?.note(.id, "\(event.eventID), the digest of the body")
         }
+        trace?.note(.type, reading.found(manifest.event.type))
         event.type = try reading.required(manifest.event.type)
         if let production = manifest.event.production {
             event.environment = reading.holds(production) ? .production : .sandbox
         } else {
             event.environment = .production
         }
+        trace?.note(.environment, event.environment?.name ?? "")
         guard let rules = rulesByType[event.type] else {
             event.occurredAt = try? reading.time(manifest.event.time)
             event.verdict = .observed("no rule for this type")
@@ -90,14 +110,20 @@ public struct ManifestAdapter: ProviderAdapter {
             throw ManifestReading.Failure(reason: "the event's time is missing")
         }
         event.occurredAt = time
+        trace?.note(.time, "\(reading.found(manifest.event.time)): \(time.rfc3339)")
         let engine = RuleEngine(
             manifest: manifest,
             reading: reading,
             time: time,
-            environment: event.environment ?? .production
+            environment: event.environment ?? .production,
+            trace: trace
         )
         for rule in rules {
-            if let condition = rule.condition, !reading.holds(condition) { continue }
+            if let condition = rule.condition, !reading.holds(condition) {
+                trace?.note(.rule, "\(rule.place): its condition does not hold")
+                continue
+            }
+            trace?.note(.rule, "\(rule.place) speaks of this event")
             event.effects += try engine.effects(of: rule)
         }
         if event.effects.isEmpty { event.verdict = .observed("nothing in it concerns access") }
@@ -110,6 +136,7 @@ private struct RuleEngine {
     let reading: ManifestReading
     let time: UnixMillis
     let environment: StoreEnvironment
+    let trace: ManifestTrace?
 
     typealias Failure = ManifestReading.Failure
 
@@ -126,14 +153,16 @@ private struct RuleEngine {
         case .link: break
         }
         var effects: [Effect] = []
-        let user = try user(rule.user ?? manifest.user)
+        let user = user(rule.user ?? manifest.user)
         if let user { facts.append(.owner(OwnerStatement(source: rule.owner, at: time, users: [user]))) }
         for text in try reading.texts(rule.customers ?? manifest.customers) {
             let customer = CustomerID(provider: manifest.provider, value: text)
             facts.append(.customer(customer))
+            trace?.note(.customer, text)
             if let user { effects.append(.link(customer, user)) }
         }
         let reference = PurchaseReference(environment: environment, ids: try identifiers(rule.purchase))
+        trace?.note(.purchase, reference.ids.map { "\($0.id.value) (\($0.rank))" }.joined(separator: ", "))
         return [.facts(reference, facts)] + effects
     }
 
@@ -152,30 +181,33 @@ private struct RuleEngine {
         return found
     }
 
-    /// The first name that is present decides; a word that stands for nobody names no user, and nothing after it is tried.
-    private func user(_ place: Manifest.UserPlace) throws(Failure) -> UserID? {
+    /// The first name that is present decides, whatever stands there: an empty text or a word that stands for nobody names no
+    /// user, and nothing after it is tried, because the seller has spoken and a guess could give to somebody else.
+    private func user(_ place: Manifest.UserPlace) -> UserID? {
         for container in place.metadata {
             for metadata in reading.all(container) {
                 for name in Manifest.UserPlace.names {
-                    guard let value = metadata[name], let text = plain(value) else { continue }
-                    return UserID(text)
+                    guard let value = metadata[name], !value.isNull else { continue }
+                    return named(value, "\(container.places.first?.text ?? "")/\(name)")
                 }
             }
         }
         for reference in place.references {
-            for value in reading.all(reference) {
-                if let text = plain(value) { return UserID(text) }
-            }
+            if let value = reading.first(reference) { return named(value, reference.places.first?.text ?? "") }
         }
+        trace?.note(.user, "nobody is named: it is parked until a link of its customer or purchase is known")
         return nil
     }
 
-    private func plain(_ value: JSON) -> String? {
-        switch value {
-        case .string(let text): text.isEmpty ? nil : text
-        case .integer(let number): String(number)
-        default: nil
-        }
+    private func named(_ value: JSON, _ place: String) -> UserID? {
+        let user: UserID? =
+            switch value {
+            case .string(let text): UserID(text)
+            case .integer(let number): UserID(String(number))
+            case .null, .bool, .number, .array, .object: nil
+            }
+        trace?.note(.user, user.map { "\($0.value), from \(place)" } ?? "\(place) names nobody that can be a user")
+        return user
     }
 
     // MARK: - Meanings
@@ -183,12 +215,13 @@ private struct RuleEngine {
     private func state(_ shape: Manifest.StateShape) throws(Failure) -> PurchaseState? {
         guard let word = try word(shape.status) else { return nil }
         let items = try items(shape)
-        let needsEnd: Bool
-        switch word {
-        case .trialing, .active, .cancelled, .failing, .unpaid: needsEnd = !shape.isOneTime
-        case .incomplete, .paused, .ended: needsEnd = false
+        if let trace {
+            let ends = items.map { item in
+                "\(item.products.joined(separator: "/")) until \(item.end?.rfc3339 ?? (shape.isOneTime ? "ever" : "?"))"
+            }
+            trace.note(.end, ends.joined(separator: ", "))
         }
-        if needsEnd, items.isEmpty || items.contains(where: { $0.end == nil }) {
+        if word.needsEnd, !shape.isOneTime, items.isEmpty || items.contains(where: { $0.end == nil }) {
             throw Failure(reason: "a subscription without the end of its period")
         }
         var state = PurchaseState(
@@ -211,11 +244,16 @@ private struct RuleEngine {
     }
 
     private func word(_ place: Manifest.StatusPlace) throws(Failure) -> Manifest.StatusWord? {
-        if let constant = place.constant { return constant }
+        if let constant = place.constant {
+            trace?.note(.status, "\(constant.rawValue), always in this rule")
+            return constant
+        }
         guard let value = place.value, let text = try reading.text(value) else {
             throw Failure(reason: "the status is missing")
         }
-        return place.map[text]
+        let word = place.map[text]
+        trace?.note(.status, "\(reading.found(value)): \(word?.rawValue ?? "not in the map, so nothing is said of it")")
+        return word
     }
 
     private func condition(
@@ -265,8 +303,10 @@ private struct RuleEngine {
     }
 
     private func payment(_ shape: Manifest.PaymentShape) throws(Failure) -> Payment {
-        Payment(
-            ids: try reading.texts(shape.ids),
+        let ids = try reading.texts(shape.ids)
+        trace?.note(.money, "a payment known as \(ids.joined(separator: ", "))")
+        return Payment(
+            ids: ids,
             paidAt: shape.isNameOnly ? nil : try reading.time(shape.paidAt) ?? time,
             periodStart: try reading.time(shape.periodStart),
             periodEnd: try reading.time(shape.periodEnd),
@@ -281,7 +321,10 @@ private struct RuleEngine {
     ) throws(Failure) -> Adjustment? {
         var standing = Adjustment.Standing.effective
         if let place = shape.standing {
-            guard let text = try reading.text(place), let known = shape.standings[text] else { return nil }
+            guard let text = try reading.text(place), let known = shape.standings[text] else {
+                trace?.note(.money, "\(reading.found(place)): not in the map, so nothing is said of it")
+                return nil
+            }
             standing = known
         }
         var size: Adjustment.Size
@@ -299,6 +342,7 @@ private struct RuleEngine {
             size = .soFar(amount)
         }
         if let isFull = shape.isFull, reading.holds(isFull) { size = .full }
+        trace?.note(.money, "a \(kind), \(standing), \(size)")
         return Adjustment(
             id: try reading.required(shape.id),
             kind: kind,

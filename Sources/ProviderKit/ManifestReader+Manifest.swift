@@ -7,6 +7,7 @@ extension Manifest {
     /// - Throws: `ManifestError` with the JSON pointer of the first thing that cannot work.
     public init(json bytes: [UInt8], file: String) throws(ManifestError) {
         let reader = ManifestReader(file: file)
+        if let mistake = JSONSyntax.mistake(in: bytes) { throw reader.fail("", "JSON", mistake.description) }
         guard let json = JSON(bytes) else { throw reader.fail("", "JSON", "check the file with a JSON tool") }
         self = try reader.manifest(json)
     }
@@ -15,17 +16,33 @@ extension Manifest {
 extension ManifestReader {
     func manifest(_ json: JSON) throws(ManifestError) -> Manifest {
         var node = try node(json, "")
+        _ = try text(&node, "$schema")
         let name = try requiredText(&node, "name", "the provider's name as it stands in paths")
         let isPlain = name.utf8.allSatisfy { ($0 >= 97 && $0 <= 122) || ($0 >= 48 && $0 <= 57) || $0 == 95 || $0 == 45 }
         guard isPlain, name.utf8.count <= 64 else {
             throw fail("/name", "lower-case letters, digits, _ and -", "it becomes part of a path")
         }
+        guard !Manifest.reservedNames.contains(name) else {
+            throw fail("/name", "a name of its own", "\(name) is a provider that is no manifest")
+        }
         let title = try text(&node, "title") ?? name
         let secret = try requiredText(&node, "secret", "the environment variable of the signing secret")
+        guard Self.isVariable(secret) else {
+            throw fail(
+                "/secret",
+                "capital letters, digits and _, not beginning with GATEWAY_",
+                "it names a variable of the environment"
+            )
+        }
         guard let signatureJSON = node.take("signature") else { throw fail("/signature", "how deliveries are signed") }
-        let signature = try self.signature(signatureJSON, "/signature")
+        let check = try self.check(signatureJSON, "/signature")
         guard let eventJSON = node.take("event") else { throw fail("/event", "where events keep id, type and time") }
         let event = try self.event(eventJSON, "/event")
+        if case .signedHeader = event.id {
+            guard case .signature(let scheme) = check, scheme.idHeader != nil else {
+                throw fail("/signature/id_header", "the header of the id", "/event/id is signed_header")
+            }
+        }
         let user = try self.user(node.take("user"), "/user")
         let customers = try values(&node, "customer") ?? []
         guard let list = node.take("rules")?.array, !list.isEmpty else {
@@ -39,7 +56,7 @@ extension ManifestReader {
             provider: ProviderID(name),
             title: title,
             secretVariable: secret,
-            signature: signature,
+            check: check,
             event: event,
             user: user ?? Manifest.UserPlace(metadata: [], references: []),
             customers: customers,
@@ -48,9 +65,45 @@ extension ManifestReader {
         )
     }
 
-    private func signature(_ json: JSON, _ place: String) throws(ManifestError) -> SignatureScheme {
+    /// A name that the environment can have and that is not one of the gateway's own settings.
+    private static func isVariable(_ text: String) -> Bool {
+        let letters = UInt8(ascii: "A")...UInt8(ascii: "Z")
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        guard let first = text.utf8.first, letters.contains(first), !text.hasPrefix("GATEWAY_") else { return false }
+        return text.utf8.allSatisfy { letters.contains($0) || digits.contains($0) || $0 == UInt8(ascii: "_") }
+    }
+
+    private func check(_ json: JSON, _ place: String) throws(ManifestError) -> DeliveryCheck {
         var node = try node(json, place)
-        let header = try requiredText(&node, "header", "the header of the signature")
+        switch try text(&node, "scheme") ?? "hmac_sha256" {
+        case "basic":
+            try done(node)
+            return .basic
+        case "hmac_sha256": return .signature(try signature(node))
+        default: throw fail(node.place("scheme"), "hmac_sha256 or basic")
+        }
+    }
+
+    /// A header's name (RFC 9110 section 5.1).
+    private func headerName(_ text: String, _ place: String) throws(ManifestError) -> String {
+        let isToken = text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "a")...UInt8(ascii: "z"):
+                true
+            default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+            }
+        }
+        guard isToken else { throw fail(place, "the name of a header") }
+        return text
+    }
+
+    private func signature(_ started: Node) throws(ManifestError) -> SignatureScheme {
+        var node = started
+        let header = try headerName(
+            try requiredText(&node, "header", "the header of the signature"),
+            node.place("header")
+        )
         let encoding = try requiredText(&node, "encoding", "hex or base64")
         guard encoding == "hex" || encoding == "base64" else { throw fail(node.place("encoding"), "hex or base64") }
         var scheme = SignatureScheme(
@@ -68,13 +121,31 @@ extension ManifestReader {
             keys.append(try key(element, "\(node.place("keys"))/\(index)"))
         }
         scheme.keys = keys
-        scheme.timestampHeader = try text(&node, "timestamp_header")
-        scheme.idHeader = try text(&node, "id_header")
+        if let name = try text(&node, "timestamp_header") {
+            scheme.timestampHeader = try headerName(name, node.place("timestamp_header"))
+        }
+        if let name = try text(&node, "id_header") {
+            scheme.idHeader = try headerName(name, node.place("id_header"))
+        }
         if let tolerance = node.take("tolerance") {
             var limits = try self.node(tolerance, node.place("tolerance"))
             scheme.secondsPast = try seconds(&limits, "past")
             scheme.secondsAhead = try seconds(&limits, "ahead")
             try done(limits)
+            guard scheme.secondsPast != nil || scheme.secondsAhead != nil else {
+                throw fail(node.place("tolerance"), "past, ahead or both", "in seconds")
+            }
+        }
+        var hasTime = scheme.timestampHeader != nil
+        if case .pairs = scheme.layout { hasTime = true }
+        guard
+            hasTime || (!scheme.signed.contains(.timestamp) && scheme.secondsPast == nil && scheme.secondsAhead == nil)
+        else {
+            throw fail(
+                node.place("timestamp_header"),
+                "the header of the time",
+                "the time is signed or has a tolerance, and this layout holds none"
+            )
         }
         if scheme.signed.contains(.id), scheme.idHeader == nil {
             throw fail(node.place("id_header"), "the header of the id", "{id} is signed")
@@ -83,9 +154,14 @@ extension ManifestReader {
         return scheme
     }
 
+    /// A year of seconds: beyond it a tolerance is none.
+    private static let toleranceMax: Int64 = 31_536_000
+
     private func seconds(_ node: inout Node, _ key: String) throws(ManifestError) -> Int64? {
         guard let value = node.take(key) else { return nil }
-        guard let seconds = value.integer, seconds >= 0 else { throw fail(node.place(key), "seconds") }
+        guard let seconds = value.wholeNumber, (0...Self.toleranceMax).contains(seconds) else {
+            throw fail(node.place(key), "seconds", "a whole number, at most a year")
+        }
         return seconds
     }
 
@@ -93,7 +169,9 @@ extension ManifestReader {
         if json.string == "whole" { return .whole }
         var node = try node(json, place)
         func separator(_ text: String, _ key: String) throws(ManifestError) -> Character {
-            guard let character = text.first, text.count == 1 else { throw fail(node.place(key), "one character") }
+            guard let character = text.first, text.count == 1, let byte = character.asciiValue, byte >= 0x20,
+                byte < 0x7F
+            else { throw fail(node.place(key), "one character", "of ASCII") }
             return character
         }
         if let pairs = try text(&node, "pairs") {
@@ -117,7 +195,12 @@ extension ManifestReader {
     private func key(_ json: JSON, _ place: String) throws(ManifestError) -> SignatureScheme.KeyDerivation {
         if json.string == "utf8" { return .utf8 }
         if json.string == "base64" { return .base64 }
-        if let prefix = json["base64_after"]?.string { return .base64AfterPrefix(prefix) }
+        if json.object != nil {
+            var node = try node(json, place)
+            let prefix = try requiredText(&node, "base64_after", "what stands before the base64")
+            try done(node)
+            return .base64AfterPrefix(prefix)
+        }
         throw fail(place, "utf8, base64 or {\"base64_after\": prefix}")
     }
 
@@ -137,6 +220,7 @@ extension ManifestReader {
             rest = rest[rest.index(after: close)...]
         }
         if !rest.isEmpty { parts.append(.text(String(rest))) }
+        for case .text(let text) in parts where text.contains("}") { throw fail(place, "an opening brace") }
         guard parts.contains(.body) else { throw fail(place, "{body} in it", "else anyone could change the body") }
         return parts
     }
@@ -175,8 +259,13 @@ extension ManifestReader {
     private func rule(_ json: JSON, _ place: String) throws(ManifestError) -> Manifest.Rule {
         var node = try node(json, place)
         var types: [String] = []
-        for element in try list(&node, "on", of: "event types") ?? [] {
-            guard let type = element.string else { throw fail(node.place("on"), "a list of event types") }
+        for (index, element) in (try list(&node, "on", of: "event types") ?? []).enumerated() {
+            guard let type = element.string, !type.isEmpty else {
+                throw fail("\(node.place("on"))/\(index)", "an event type")
+            }
+            guard !types.contains(type) else {
+                throw fail("\(node.place("on"))/\(index)", "another event type", "\(type) stands here twice")
+            }
             types.append(type)
         }
         guard !types.isEmpty else { throw fail(node.place("on"), "a list of event types") }
@@ -202,12 +291,18 @@ extension ManifestReader {
         if let dispute = node.take("dispute") {
             meanings.append(.adjustment(.dispute, try adjustment(dispute, node.place("dispute"))))
         }
-        if try flag(&node, "link") { meanings.append(.link) }
+        if let link = node.take("link") {
+            guard link.bool == true else {
+                throw fail(node.place("link"), "true", "leave it out where it is not meant")
+            }
+            meanings.append(.link)
+        }
         try done(node)
         guard let meaning = meanings.first, meanings.count == 1 else {
             throw fail(place, "exactly one of state, payment, refund, dispute and link", "write a rule for each")
         }
         return Manifest.Rule(
+            place: place,
             types: Set(types),
             condition: condition,
             purchase: purchase,
@@ -225,7 +320,7 @@ extension ManifestReader {
         guard let rank = Self.rank(rankText) else {
             throw fail(node.place("rank"), "subscription, one_time or reference")
         }
-        let kind = try text(&node, "kind")
+        let kind = try self.kind(&node)
         var also: [Manifest.PurchasePlace.Place] = []
         for (index, element) in (try list(&node, "also", of: "ids") ?? []).enumerated() {
             let place = "\(node.place("also"))/\(index)"
@@ -237,12 +332,20 @@ extension ManifestReader {
             }
             var other = try self.node(element, place)
             let otherValue = try requiredValue(&other, "id", "an id")
-            let otherKind = try text(&other, "kind")
+            let otherKind = try self.kind(&other)
             try done(other)
             also.append(Manifest.PurchasePlace.Place(value: otherValue, rank: .reference, kind: otherKind))
         }
         try done(node)
         return Manifest.PurchasePlace(id: .init(value: value, rank: rank, kind: kind), also: also)
+    }
+
+    private func kind(_ node: inout Node) throws(ManifestError) -> String? {
+        guard let kind = try text(&node, "kind") else { return nil }
+        guard kind.utf8.allSatisfy({ ($0 >= 97 && $0 <= 122) || ($0 >= 48 && $0 <= 57) || $0 == 95 }) else {
+            throw fail(node.place("kind"), "lower-case letters, digits and _")
+        }
+        return kind
     }
 
     private static func rank(_ text: String) -> ExternalIDRank? {
@@ -262,8 +365,8 @@ extension ManifestReader {
             guard let each = shape.take("each") else { throw fail(shape.place("each"), "the list of items") }
             items = Manifest.ItemsShape(
                 each: try pointer(each, shape.place("each")),
-                products: try values(&shape, "products") ?? [],
-                end: try value(&shape, "end")
+                products: try ofElement.values(&shape, "products") ?? [],
+                end: try ofElement.value(&shape, "end")
             )
             try done(shape)
         }
@@ -287,6 +390,15 @@ extension ManifestReader {
             managementURL: try value(&node, "management_url")
         )
         try done(node)
+        let words = state.status.constant.map { [$0] } ?? Array(state.status.map.values)
+        let hasEnd = state.isOneTime || state.periodEnd != nil || state.items?.end != nil
+        guard hasEnd || !words.contains(where: \.needsEnd) else {
+            throw fail(
+                node.place("period_end"),
+                "where the end of the period stands",
+                "a subscription without an end is not believed; a purchase for life is one_time"
+            )
+        }
         return state
     }
 
@@ -300,12 +412,16 @@ extension ManifestReader {
         }
         var node = try node(json, place)
         let value = try requiredValue(&node, "at", "where the status stands")
-        guard let members = node.take("map")?.object else {
+        guard let members = node.take("map")?.object, !members.isEmpty else {
             throw fail(node.place("map"), "the provider's words and ours")
         }
         var map: [String: Manifest.StatusWord] = [:]
         for (key, member) in members {
-            map[key] = try word(member.string ?? "", "\(node.place("map"))/\(key)", Manifest.StatusWord.self)
+            map[key] = try word(
+                member.string ?? "",
+                Node(members: [:], pointer: node.place("map")).place(key),
+                Manifest.StatusWord.self
+            )
         }
         try done(node)
         return Manifest.StatusPlace(value: value, map: map, constant: nil)
@@ -313,8 +429,11 @@ extension ManifestReader {
 
     private func payment(_ json: JSON, _ place: String) throws(ManifestError) -> Manifest.PaymentShape {
         var node = try node(json, place)
+        guard let ids = try values(&node, "ids") else {
+            throw fail(node.place("ids"), "where the payment's ids stand", "a refund is matched by them")
+        }
         let payment = Manifest.PaymentShape(
-            ids: try values(&node, "ids") ?? [],
+            ids: ids,
             paidAt: try value(&node, "paid_at"),
             isNameOnly: try flag(&node, "names_only"),
             periodStart: try value(&node, "period_start"),
@@ -338,7 +457,7 @@ extension ManifestReader {
         if let standingJSON = node.take("standing") {
             var shape = try self.node(standingJSON, node.place("standing"))
             standing = try requiredValue(&shape, "at", "where its status stands")
-            guard let map = shape.take("map")?.object else {
+            guard let map = shape.take("map")?.object, !map.isEmpty else {
                 throw fail(shape.place("map"), "the provider's words and ours")
             }
             for (key, member) in map {

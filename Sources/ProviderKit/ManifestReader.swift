@@ -3,12 +3,25 @@ internal import Entitlements
 /// Reads a manifest from JSON, and says exactly where one cannot work.
 struct ManifestReader {
     let file: String
+    /// Whether the place that is read stands inside an element of a list, where pointers may begin with a dot.
+    var isInElement = false
+
+    init(file: String) {
+        self.file = file
+    }
+
+    /// The same reader for what is said of the elements of a list.
+    var ofElement: ManifestReader {
+        var inner = self
+        inner.isInElement = true
+        return inner
+    }
 
     /// One object of the file and where it stands; every key must be asked for, so that a misspelt one is found.
     struct Node {
         let members: [String: JSON]
         let pointer: String
-        private(set) var asked: Set<String> = ["$schema", "comment"]
+        private(set) var asked: Set<String> = ["comment"]
 
         init(members: [String: JSON], pointer: String) {
             self.members = members
@@ -17,11 +30,17 @@ struct ManifestReader {
 
         mutating func take(_ key: String) -> JSON? {
             asked.insert(key)
-            guard let value = members[key], !value.isNull else { return nil }
-            return value
+            return members[key]
         }
 
-        func place(_ key: String) -> String { pointer + "/" + key }
+        /// The pointer of a member (RFC 6901 section 3: `~` and `/` in a name are written `~0` and `~1`).
+        func place(_ key: String) -> String {
+            let isPlain = !key.utf8.contains { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }
+            guard !isPlain else { return pointer + "/" + key }
+            return key.reduce(into: pointer + "/") { text, character in
+                text += character == "~" ? "~0" : character == "/" ? "~1" : String(character)
+            }
+        }
     }
 
     func fail(_ pointer: String, _ expected: String, _ hint: String = "") -> ManifestError {
@@ -30,7 +49,13 @@ struct ManifestReader {
 
     func node(_ json: JSON?, _ pointer: String) throws(ManifestError) -> Node {
         guard let members = json?.object else { throw fail(pointer, "an object") }
-        return Node(members: members, pointer: pointer)
+        let node = Node(members: members, pointer: pointer)
+        // Only a comparison may ask for null; elsewhere a key that says nothing is a mistake.
+        if let key = members.filter({ $0.value.isNull && $0.key != "equals" }).keys.min() {
+            throw fail(node.place(key), "a value", "leave the key out where there is nothing to say")
+        }
+        if let comment = members["comment"], comment.string == nil { throw fail(node.place("comment"), "a text") }
+        return node
     }
 
     func done(_ node: Node) throws(ManifestError) {
@@ -46,12 +71,12 @@ struct ManifestReader {
 
     func text(_ node: inout Node, _ key: String) throws(ManifestError) -> String? {
         guard let value = node.take(key) else { return nil }
-        guard let text = value.string else { throw fail(node.place(key), "a text") }
+        guard let text = value.string, !text.isEmpty else { throw fail(node.place(key), "a text") }
         return text
     }
 
     func requiredText(_ node: inout Node, _ key: String, _ hint: String) throws(ManifestError) -> String {
-        guard let text = try text(&node, key), !text.isEmpty else { throw fail(node.place(key), "a text", hint) }
+        guard let text = try text(&node, key) else { throw fail(node.place(key), "a text", hint) }
         return text
     }
 
@@ -82,8 +107,15 @@ struct ManifestReader {
     // MARK: - Values
 
     func pointer(_ json: JSON, _ place: String) throws(ManifestError) -> JSONPointer {
-        guard let text = json.string, let pointer = JSONPointer(text) else {
+        guard let text = json.string, !text.isEmpty, let pointer = JSONPointer(text) else {
             throw fail(place, "a JSON pointer", "such as /data/object/id, or ./id inside an element")
+        }
+        guard isInElement || !pointer.isRelative else {
+            throw fail(
+                place,
+                "a JSON pointer that begins with /",
+                "a dot stands for an element, and there is none here"
+            )
         }
         return pointer
     }
@@ -109,9 +141,11 @@ struct ManifestReader {
             )
         }
         var node = try node(json, place)
+        let each = node.take("each")
+        let inner = each == nil ? self : ofElement
         guard let at = node.take("at") else { throw fail(node.place("at"), "where the value stands") }
         var value = ManifestValue(
-            places: try pointers(at, node.place("at")),
+            places: try inner.pointers(at, node.place("at")),
             pick: .first,
             format: nil,
             each: nil,
@@ -125,8 +159,11 @@ struct ManifestReader {
             value.pick = known
         }
         if let format = try text(&node, "format") { value.format = try self.format(format, node.place("format")) }
-        if let each = node.take("each") { value.each = try pointer(each, node.place("each")) }
-        if let condition = node.take("where") { value.condition = try self.condition(condition, node.place("where")) }
+        if let each { value.each = try pointer(each, node.place("each")) }
+        if let condition = node.take("where") {
+            guard each != nil else { throw fail(node.place("each"), "the list whose elements are meant") }
+            value.condition = try inner.condition(condition, node.place("where"))
+        }
         value.prefix = try text(&node, "prefix") ?? ""
         try done(node)
         return value
@@ -153,6 +190,7 @@ struct ManifestReader {
     func values(_ node: inout Node, _ key: String) throws(ManifestError) -> [ManifestValue]? {
         guard let json = node.take(key) else { return nil }
         guard let list = json.array else { return [try value(json, node.place(key))] }
+        guard !list.isEmpty else { throw fail(node.place(key), "at least one value") }
         var found: [ManifestValue] = []
         for (index, element) in list.enumerated() { found.append(try value(element, "\(node.place(key))/\(index)")) }
         return found
@@ -168,12 +206,11 @@ struct ManifestReader {
     func condition(_ json: JSON, _ place: String) throws(ManifestError) -> ManifestCondition {
         if json.array != nil { return .all(try conditions(json, place)) }
         var node = try node(json, place)
-        var found: ManifestCondition?
-        if let all = node.take("all") { found = .all(try conditions(all, node.place("all"))) }
-        if let any = node.take("any") { found = .any(try conditions(any, node.place("any"))) }
-        if let not = node.take("not") { found = .not(try condition(not, node.place("not"))) }
+        var found: [ManifestCondition] = []
+        if let all = node.take("all") { found.append(.all(try conditions(all, node.place("all")))) }
+        if let any = node.take("any") { found.append(.any(try conditions(any, node.place("any")))) }
+        if let not = node.take("not") { found.append(.not(try condition(not, node.place("not")))) }
         if let at = node.take("at") {
-            // Kept for the keys that follow; a format may be needed to compare times.
             var value = ManifestValue(
                 places: try pointers(at, node.place("at")),
                 pick: .first,
@@ -183,30 +220,48 @@ struct ManifestReader {
                 prefix: ""
             )
             if let format = try text(&node, "format") { value.format = try self.format(format, node.place("format")) }
-            if let wanted = node.members["equals"] {
-                _ = node.take("equals")
-                found = .equals(value, [wanted])
-            }
-            if let wanted = node.take("in") {
-                guard let list = wanted.array else { throw fail(node.place("in"), "a list of values") }
-                found = .equals(value, list)
-            }
-            if let wanted = node.take("null") {
-                guard let isNull = wanted.bool else { throw fail(node.place("null"), "true or false") }
-                found = isNull ? .isNull(value) : .not(.isNull(value))
-            }
-            if let other = try self.value(&node, "same_as") { found = .sameAs(value, other) }
-            if let other = try self.value(&node, "less_than") { found = .lessThan(value, other) }
+            found += try tests(of: value, &node)
         }
         try done(node)
-        guard let found else {
+        guard let condition = found.first else {
             throw fail(place, "a condition", "at with equals, in, null, same_as or less_than; or all, any, not")
         }
+        guard found.count == 1 else {
+            throw fail(place, "one condition", "all joins several, any takes one of several")
+        }
+        return condition
+    }
+
+    /// What is asked of the value at a place.
+    private func tests(of value: ManifestValue, _ node: inout Node) throws(ManifestError) -> [ManifestCondition] {
+        var found: [ManifestCondition] = []
+        if let wanted = node.take("equals") {
+            found.append(.equals(value, [try plain(wanted, node.place("equals"))]))
+        }
+        if let list = try list(&node, "in", of: "values") {
+            var wanted: [JSON] = []
+            for (index, element) in list.enumerated() {
+                wanted.append(try plain(element, "\(node.place("in"))/\(index)"))
+            }
+            found.append(.equals(value, wanted))
+        }
+        if let wanted = node.take("null") {
+            guard let isNull = wanted.bool else { throw fail(node.place("null"), "true or false") }
+            found.append(isNull ? .isNull(value) : .not(.isNull(value)))
+        }
+        if let other = try self.value(&node, "same_as") { found.append(.sameAs(value, other)) }
+        if let other = try self.value(&node, "less_than") { found.append(.lessThan(value, other)) }
         return found
     }
 
+    /// What a value can be compared with.
+    private func plain(_ json: JSON, _ place: String) throws(ManifestError) -> JSON {
+        guard json.array == nil, json.object == nil else { throw fail(place, "a text, a number, true, false or null") }
+        return json
+    }
+
     private func conditions(_ json: JSON, _ place: String) throws(ManifestError) -> [ManifestCondition] {
-        guard let list = json.array else { throw fail(place, "a list of conditions") }
+        guard let list = json.array, !list.isEmpty else { throw fail(place, "a list of conditions") }
         var found: [ManifestCondition] = []
         for (index, element) in list.enumerated() { found.append(try condition(element, "\(place)/\(index)")) }
         return found

@@ -41,12 +41,21 @@ struct ManifestReading {
         return found
     }
 
+    /// The first value of the first place that has any.
+    func first(_ value: ManifestValue) -> JSON? {
+        guard value.each == nil else { return all(value).first }
+        for place in value.places {
+            if let found = place.first(in: document, element: element) { return found }
+        }
+        return nil
+    }
+
     private func place(_ value: ManifestValue) -> String {
         value.places.first?.text ?? ""
     }
 
     func text(_ value: ManifestValue) throws(Failure) -> String? {
-        guard let found = all(value).first else { return nil }
+        guard let found = first(value) else { return nil }
         return value.prefix + (try text(found, value))
     }
 
@@ -80,11 +89,9 @@ struct ManifestReading {
 
     func time(_ value: ManifestValue?) throws(Failure) -> UnixMillis? {
         guard let value else { return nil }
+        if value.pick == .first { return try first(value).map { json throws(Failure) in try time(json, value) } }
         var times: [UnixMillis] = []
-        for json in all(value) {
-            times.append(try time(json, value))
-            if value.pick == .first { break }
-        }
+        for json in all(value) { times.append(try time(json, value)) }
         switch value.pick {
         case .first: return times.first
         case .max: return times.max()
@@ -110,7 +117,7 @@ struct ManifestReading {
     }
 
     func amount(_ value: ManifestValue?) throws(Failure) -> Int64? {
-        guard let value, let json = all(value).first else { return nil }
+        guard let value, let json = first(value) else { return nil }
         if let number = json.integer { return number }
         if let text = json.string, let number = Int64(text) { return number }
         throw Failure(reason: "\(place(value)) is \(json.kind), not an amount")
@@ -122,7 +129,7 @@ struct ManifestReading {
         switch condition {
         case .equals(let value, let wanted):
             return wanted.contains(.null) && all(value).isEmpty || all(value).contains { wanted.contains($0) }
-        case .isNull(let value): return all(value).isEmpty
+        case .isNull(let value): return first(value) == nil
         case .sameAs(let left, let right):
             guard let first = comparable(left), let second = comparable(right) else { return false }
             return first == second
@@ -143,7 +150,7 @@ struct ManifestReading {
 
     /// Times and amounts as numbers; texts that are neither are only ever equal to themselves.
     private func comparable(_ value: ManifestValue) -> Comparable? {
-        guard let json = all(value).first else { return nil }
+        guard let json = first(value) else { return nil }
         if let text = json.string {
             return (Int64(text) ?? UnixMillis(rfc3339: text)?.value).map(Comparable.number) ?? .text(text)
         }

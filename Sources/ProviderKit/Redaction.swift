@@ -1,8 +1,7 @@
-internal import Foundation
-
 /// Takes personal data out of a payload before it may be stored (contract section 4).
 ///
-/// Two nets, because sellers put people's data where no schema expects it: fields whose *name* says what they hold, and
+/// Three nets: of the containers that belong to the seller (`metadata` and the like, where a key can be a person's name as
+/// well as a value) only what is read is kept. Elsewhere two, because sellers put people's data where no schema expects it: fields whose *name* says what they hold, and
 /// *values* that look like an address of a person. The fields that name the user stay as they are: a user id is kept as
 /// given, even when a seller chose an e-mail address.
 public struct Redaction: Sendable {
@@ -29,9 +28,28 @@ public struct Redaction: Sendable {
 
     /// Fields whose value names the user; never touched.
     public var userFields: Set<String>
+    /// Names of the seller's containers, written plainly.
+    private let containers: Set<String>
+    /// What is read from such a container besides the user.
+    private let read: Set<String>
 
-    public init(userFields: Set<String>) {
+    /// Containers that sellers fill as they like, at every provider.
+    private static let commonContainers = ["metadata", "custom_data", "passthrough"]
+
+    /// - Parameters:
+    ///   - sellersContainers: Names of further objects that sellers fill as they like.
+    ///   - paths: Places that are read; what they name inside such a container is kept.
+    public init(userFields: Set<String>, sellersContainers: [String] = [], reading paths: [[String]] = []) {
         self.userFields = userFields
+        let containers = Set((Self.commonContainers + sellersContainers).map(Self.plain))
+        self.containers = containers
+        var read: Set<String> = []
+        for path in paths {
+            for (name, inner) in zip(path, path.dropFirst()) where containers.contains(Self.plain(name)) {
+                read.insert(inner)
+            }
+        }
+        self.read = read
     }
 
     public func redact(_ value: JSON) -> JSON {
@@ -41,8 +59,9 @@ public struct Redaction: Sendable {
     private func redact(_ value: JSON, name: String?) -> JSON {
         if let name {
             if userFields.contains(name), Self.isIdentifier(value) { return value }
-            let plain = String(name.lowercased().filter { $0 != "_" && $0 != "-" && $0 != "$" && $0 != " " })
+            let plain = Self.plain(name)
             if Self.names.contains(plain), !value.isNull { return Self.mark }
+            if containers.contains(plain) { return redactContainer(value) }
         }
         switch value {
         case .object(let members):
@@ -53,6 +72,40 @@ public struct Redaction: Sendable {
         case .string(let text): return Self.looksPersonal(text) ? Self.mark : value
         case .null, .bool, .integer, .number: return value
         }
+    }
+
+    /// Nothing is known of what a seller puts there, so that only what is read stays, and of that only plain values.
+    private func redactContainer(_ value: JSON) -> JSON {
+        switch value {
+        case .object(let members):
+            var kept: [String: JSON] = [:]
+            for (key, member) in members {
+                if userFields.contains(key) {
+                    kept[key] = Self.isIdentifier(member) ? member : Self.mark
+                } else if read.contains(key) {
+                    kept[key] = Self.isIdentifier(member) ? redact(member, name: key) : Self.mark
+                }
+            }
+            return .object(kept)
+        case .array(let elements): return .array(elements.map(redactContainer))
+        case .null: return .null
+        case .bool, .integer, .number, .string: return Self.mark
+        }
+    }
+
+    /// A name without case and without the signs that only part its words.
+    private static func plain(_ name: String) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(name.utf8.count)
+        for byte in name.utf8 {
+            switch byte {
+            case UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "$"), UInt8(ascii: " "): continue
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): bytes.append(byte + 0x20)
+            case 0x80...: return String(name.lowercased().filter { !"_-$ ".contains($0) })
+            default: bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// A user id is a text or a number, or a list of them; anything else under its name is no id.
@@ -72,11 +125,16 @@ public struct Redaction: Sendable {
     /// Something round an at sign, as every e-mail address has it, or a text that is a telephone number in international form.
     static func looksPersonal(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
-        // As it is, in the width of East Asian texts, and as it stands in an address of the web.
-        for sign in ["@", "\u{FF20}", "%40"] {
-            if let place = text.range(of: sign), place.lowerBound > text.startIndex, place.upperBound < text.endIndex {
-                return true
+        for (place, byte) in bytes.enumerated() {
+            // As it is, as it stands in an address of the web, and in the width of East Asian texts.
+            let sign: [UInt8]
+            switch byte {
+            case UInt8(ascii: "@"): sign = [byte]
+            case UInt8(ascii: "%"): sign = Array("%40".utf8)
+            case 0xEF: sign = Array("\u{FF20}".utf8)
+            default: continue
             }
+            if place > 0, place + sign.count < bytes.count, bytes[place...].starts(with: sign) { return true }
         }
         guard bytes.first == UInt8(ascii: "+"), bytes.count >= 8 else { return false }
         let rest = bytes.dropFirst()

@@ -37,7 +37,7 @@ public struct SampleStory: Sendable {
     public init(adapter: any ProviderAdapter, samples: [String: [UInt8]]) {
         self.adapter = adapter
         self.samples = samples
-        start = samples.values.flatMap { adapter.normalize(VerifiedDelivery(verified: $0)).effects }
+        start = samples.values.flatMap { adapter.normalize(.sample($0)).effects }
             .compactMap { effect -> UnixMillis? in
                 guard case .facts(_, let facts) = effect else { return nil }
                 return facts.compactMap { fact in
@@ -53,25 +53,9 @@ public struct SampleStory: Sendable {
     /// The event's body, made out to a person and moved to now; nil for an event that is not among the samples.
     public func body(of event: String, to recipient: SampleRecipient, now: UnixMillis) -> [UInt8]? {
         guard let sample = samples[event], let document = JSON(sample) else { return nil }
-        let happened = adapter.normalize(VerifiedDelivery(verified: sample)).occurredAt
-        let moved = move(document, happened: happened ?? start ?? now, now: now)
+        let happened = adapter.normalize(.sample(sample)).occurredAt
+        let moved = document.movingTimes { move($0, happened ?? start ?? now, now) }
         return adapter.readdress(moved, to: recipient).bytes
-    }
-
-    private func move(_ value: JSON, happened: UnixMillis, now: UnixMillis) -> JSON {
-        switch value {
-        case .object(let members): return .object(members.mapValues { move($0, happened: happened, now: now) })
-        case .array(let elements): return .array(elements.map { move($0, happened: happened, now: now) })
-        case .string(let text):
-            guard let time = UnixMillis(rfc3339: text), let moved = move(time, happened, now) else { return value }
-            return .string(moved.rfc3339)
-        case .integer(let number):
-            if let moved = move(UnixMillis(number), happened, now) { return .integer(moved.value) }
-            let (millis, overflow) = number.multipliedReportingOverflow(by: 1000)
-            guard !overflow, let moved = move(UnixMillis(millis), happened, now) else { return value }
-            return .integer(moved.value / 1000)
-        case .null, .bool, .number: return value
-        }
     }
 
     private func move(_ time: UnixMillis, _ happened: UnixMillis, _ now: UnixMillis) -> UnixMillis? {
@@ -82,5 +66,12 @@ public struct SampleStory: Sendable {
             return UnixMillis(now.value + min(0, time.value - happened.value))
         }
         return UnixMillis(midnight + time.value - (start ?? happened).value)
+    }
+}
+
+extension VerifiedDelivery {
+    /// A sample as if it had been delivered: with some id, for providers that have it in a header only.
+    static func sample(_ body: [UInt8]) -> VerifiedDelivery {
+        VerifiedDelivery(verified: body, eventID: "sample")
     }
 }

@@ -92,9 +92,20 @@ public struct SignatureScheme: Hashable, Sendable {
         keys.contains { $0.key(from: secret) != nil }
     }
 
-    /// Checks a delivery against every secret that is valid now. Every candidate is compared in constant time, and all of
-    /// them are compared whatever the first ones gave.
+    /// Every key that the secrets valid now give.
+    public func keys(from secrets: [String]) -> [[UInt8]] {
+        secrets.flatMap { secret in keys.compactMap { $0.key(from: secret) } }
+    }
+
+    /// Checks a delivery against every secret that is valid now.
     public func verify(_ delivery: WebhookDelivery, secrets: [String], now: UnixMillis) throws(VerificationFailure)
+        -> VerifiedDelivery
+    {
+        try verify(delivery, keys: keys(from: secrets), now: now)
+    }
+
+    /// Every candidate is compared in constant time, and all of them are compared whatever the first ones gave.
+    func verify(_ delivery: WebhookDelivery, keys: [[UInt8]], now: UnixMillis) throws(VerificationFailure)
         -> VerifiedDelivery
     {
         guard let text = delivery.header(header), text.utf8.count <= Self.headerBytesMax else { throw .unsigned }
@@ -113,12 +124,9 @@ public struct SignatureScheme: Hashable, Sendable {
         guard !signatures.isEmpty else { throw .unsigned }
         let message = message(body: delivery.body, timestamp: timestamp ?? "", id: id ?? "")
         var matches = 0
-        for secret in secrets {
-            for derivation in keys {
-                guard let key = derivation.key(from: secret) else { continue }
-                let expected = Digest.hmacSHA256(key: key, message: message)
-                for signature in signatures where ConstantTime.equal(expected, signature) { matches += 1 }
-            }
+        for key in keys {
+            let expected = Digest.hmacSHA256(key: key, message: message)
+            for signature in signatures where ConstantTime.equal(expected, signature) { matches += 1 }
         }
         guard matches > 0 else { throw .badSignature }
         return VerifiedDelivery(verified: delivery.body, eventID: id)

@@ -58,9 +58,16 @@ struct FirstHourTests {
 
     @Test(arguments: [
         ("creem", ["checkout.completed", "subscription.paid"], "refund.created"),
-        // The samples of Stripe refund the one-time purchase.
-        ("stripe", ["checkout.session.completed.payment"], "charge.refunded"),
-        ("stripe", ["checkout.session.completed.payment"], "charge.dispute.created"),
+        (
+            "stripe", ["customer.subscription.created", "invoice.paid.first", "invoice_payment.paid.first"],
+            "charge.refunded"
+        ),
+        (
+            "stripe", ["customer.subscription.created", "invoice.paid.first", "invoice_payment.paid.first"],
+            "charge.dispute.created"
+        ),
+        ("stripe", ["checkout.session.completed.payment"], "charge.refunded.payment"),
+        ("stripe", ["checkout.session.completed.payment"], "charge.dispute.created.payment"),
     ])
     func webBillingDoesTheSame(provider: String, purchase: [String], refund: String) throws {
         let gateway = try Self.gateway()

@@ -336,6 +336,9 @@ static const unsigned char file_109[] = {
 static const unsigned char file_110[] = {
 #embed "../../schema/sqlite/0002_link_since.sql"
 };
+static const unsigned char file_111[] = {
+#embed "../../schema/sqlite/0003_counts_and_replay.sql"
+};
 
 static const struct embedded_file files[] = {
     {"providers/creem/creem.json", file_0, sizeof file_0},
@@ -449,6 +452,7 @@ static const struct embedded_file files[] = {
     {"providers/stripe/stripe.json", file_108, sizeof file_108},
     {"schema/sqlite/0001_initial.sql", file_109, sizeof file_109},
     {"schema/sqlite/0002_link_since.sql", file_110, sizeof file_110},
+    {"schema/sqlite/0003_counts_and_replay.sql", file_111, sizeof file_111},
 };
 
 size_t embedded_file_count(void) { return sizeof files / sizeof files[0]; }

@@ -13,6 +13,11 @@ enum ServeCommand: Command {
                 value: "ADDRESS",
                 summary: "address and port (GATEWAY_LISTEN, default 127.0.0.1:8080)"
             ),
+            Option(
+                name: "admin-listen",
+                value: "ADDRESS",
+                summary: "operators' routes and /metrics here, and only here (GATEWAY_ADMIN_LISTEN)"
+            ),
             Option(name: "providers", value: "DIR", summary: "folder of further manifests (GATEWAY_PROVIDERS)"),
         ] + Option.configuration
 
@@ -35,6 +40,9 @@ enum ServeCommand: Command {
         while true {
             let signal = Signals.waitForSignal()
             if signal == SIGTERM || signal == SIGINT { break }
+            server.reload { () throws(ConfigurationError) in
+                try GatewayConfiguration(flags: arguments.values, environment: .ofProcess)
+            }
         }
         Log.info("stopping")
         server.stop()

@@ -11,13 +11,21 @@ internal import Synchronization
 /// The running gateway: store, loops and providers put together.
 public final class GatewayServer: Sendable {
     private let server: HTTPServer<GatewayHandler>
-    private let store: SQLiteStore
+    private let services: GatewayServices
     private let loops: LoopMailboxes
+    /// What it runs with now: replaced whole when it is read again.
+    private let current: Mutex<(configuration: GatewayConfiguration, context: GatewayContext)>
 
-    private init(server: HTTPServer<GatewayHandler>, loops: LoopMailboxes, store: SQLiteStore) {
+    private init(
+        server: HTTPServer<GatewayHandler>,
+        loops: LoopMailboxes,
+        configuration: GatewayConfiguration,
+        context: GatewayContext
+    ) {
         self.server = server
         self.loops = loops
-        self.store = store
+        services = context.services
+        current = Mutex((configuration, context))
     }
 
     /// Addresses that are listened on.
@@ -27,22 +35,9 @@ public final class GatewayServer: Sendable {
     ///
     /// - Throws: `ConfigurationError` with what is off and a hint; nothing is left running.
     public static func start(_ configuration: GatewayConfiguration) throws(ConfigurationError) -> GatewayServer {
-        let registry = try ProviderRegistry(configuration)
-        for provider in configuration.policy.products.keys.sorted() where !registry.isKnown(provider.name) {
-            throw ConfigurationError(
-                "/products/\(provider.name)",
-                "no such provider",
-                hint:
-                    "under a wrong name the map has no effect, and every product of the provider meant grants the default"
-            )
-        }
-        announce(registry, configuration)
-        var addresses: [ListenAddress] = []
-        do throws(ServerError) {
-            addresses.append(try ListenAddress(configuration.listen))
-        } catch {
-            throw ConfigurationError("listen", "\(error)", hint: "an address and a port, such as 127.0.0.1:8080")
-        }
+        // Before the database is touched: a mistake in the configuration leaves no trace.
+        announce(try ProviderRegistry(configuration), configuration)
+        let addresses = try addresses(configuration)
         // Filled when the loops run; until then nobody waits for a change.
         let loops = LoopMailboxes()
         let store: SQLiteStore
@@ -57,27 +52,104 @@ public final class GatewayServer: Sendable {
                 hint: "--database names a file in a folder that can be written"
             )
         }
-        let keys = try KeyStore.ring(configuration, database: configuration.database)
-        let context = GatewayContext(
-            store: store,
-            registry: registry,
-            keys: keys,
-            policy: configuration.policy,
-            defaultEntitlement: Array(configuration.policy.defaultEntitlement.utf8)
-        )
+        let loopCount = max(1, ProcessInfo.processInfo.activeProcessorCount)
+        var counting: StoreCounting?
         do {
+            let started = try StoreCounting(store)
+            counting = started
+            let services = GatewayServices(
+                store: store,
+                counting: started,
+                measurements: Measurements(loops: loopCount),
+                readiness: Readiness(),
+                adminListener: configuration.adminListen == nil ? nil : 1
+            )
+            let context = try GatewayContext(configuration, services, mintsKeys: true)
             let server = try HTTPServer<GatewayHandler>.start(
                 listen: addresses,
-                loops: max(1, ProcessInfo.processInfo.activeProcessorCount),
+                loops: loopCount,
                 limits: ServerLimits()
-            ) { _, mailbox in
-                try GatewayHandler(context: context, mailbox: mailbox)
+            ) { loop, mailbox in
+                try GatewayHandler(context: context, loop: loop, mailbox: mailbox)
             }
+            services.measurements.setConnections { [weak server] in server?.connectionCount ?? 0 }
             loops.set(server.mailboxes)
-            return GatewayServer(server: server, loops: loops, store: store)
+            return GatewayServer(server: server, loops: loops, configuration: configuration, context: context)
         } catch {
+            counting?.stop()
             store.close()
+            if let error = error as? ConfigurationError { throw error }
             throw ConfigurationError(configuration.listen, "\(error)")
+        }
+    }
+
+    private static func addresses(
+        _ configuration: GatewayConfiguration
+    ) throws(ConfigurationError) -> [ListenAddress] {
+        var addresses: [ListenAddress] = []
+        for (name, text) in [("listen", configuration.listen), ("admin-listen", configuration.adminListen)] {
+            guard let text else { continue }
+            do throws(ServerError) {
+                addresses.append(try ListenAddress(text))
+            } catch {
+                throw ConfigurationError(name, "\(error)", hint: "an address and a port, such as 127.0.0.1:8080")
+            }
+        }
+        return addresses
+    }
+
+    /// Reads the configuration again and goes on with it; no connection and no request is lost. One that cannot be used
+    /// changes nothing, and the log says why.
+    ///
+    /// - Parameter read: Reads flags, environment and files as at the start.
+    public func reload(_ read: () throws(ConfigurationError) -> GatewayConfiguration) {
+        let old = current.withLock { $0 }
+        do throws(ConfigurationError) {
+            var configuration = try read()
+            let kept = configuration.keepWhatNeedsRestart(of: old.configuration)
+            let context = try GatewayContext(configuration, services, mintsKeys: false)
+            let hasNewPolicy = context.policy != old.context.policy
+            // The writer first: what the loops say of the policy is then what the rows are made with.
+            if hasNewPolicy { try adopt(context.policy) }
+            loops.post(.configured(context))
+            current.withLock { $0 = (configuration, context) }
+            Self.announceChange(from: old.context.registry, to: context.registry, configuration)
+            for setting in kept {
+                Log.warning("this setting counts from the next start on", ("setting", .string(setting)))
+            }
+            Log.info(
+                "configuration read again",
+                ("providers", .string(context.registry.adapters.keys.sorted().joined(separator: ", "))),
+                ("rows_are_elected_anew", .boolean(hasNewPolicy))
+            )
+        } catch {
+            Log.error(
+                "the configuration cannot be used, the old one stays",
+                ("place", .string(error.place)),
+                ("reason", .string(error.reason)),
+                ("hint", .string(error.hint))
+            )
+        }
+    }
+
+    /// Hands a new policy to the writer, and waits until it counts.
+    private func adopt(_ policy: EntitlementPolicy) throws(ConfigurationError) {
+        let answers: Mailbox<StorageError?>
+        do throws(SystemError) {
+            answers = try Mailbox(capacity: 1)
+        } catch {
+            throw ConfigurationError(services.store.path, "\(error)")
+        }
+        let isTaken = services.store.submit(.adopt(policy)) { result in
+            if case .failure(let error) = result { _ = answers.post(error) } else { _ = answers.post(nil) }
+        }
+        var answer = ContiguousArray<StorageError?>()
+        if isTaken {
+            _ = answers.wait(milliseconds: nil)
+            answers.drain(into: &answer)
+        }
+        if let error = isTaken ? answer.first ?? nil : .overloaded {
+            throw ConfigurationError(services.store.path, error.description, hint: "send SIGHUP again")
         }
     }
 
@@ -85,7 +157,23 @@ public final class GatewayServer: Sendable {
     public func stop() {
         loops.post(.stopping)
         server.stop()
-        store.close()
+        services.counting.stop()
+        services.store.close()
+    }
+
+    /// One line for each provider that was turned on or off.
+    private static func announceChange(
+        from old: ProviderRegistry,
+        to new: ProviderRegistry,
+        _ configuration: GatewayConfiguration
+    ) {
+        for name in Set(old.adapters.keys).subtracting(new.adapters.keys).sorted() {
+            Log.warning("provider is off now", ("provider", .string(name)))
+        }
+        for name in Set(new.adapters.keys).subtracting(old.adapters.keys).sorted() {
+            Log.info("provider is on now", ("provider", .string(name)))
+        }
+        announceRisks(configuration)
     }
 
     /// One line for each provider that is off, and for what the product map says and does not say.
@@ -104,6 +192,10 @@ public final class GatewayServer: Sendable {
                 )
             )
         }
+        announceRisks(configuration)
+    }
+
+    private static func announceRisks(_ configuration: GatewayConfiguration) {
         if configuration.policy.sandboxUsers.contains("*") {
             Log.warning("sandbox purchases of everyone count in production", ("setting", .string("sandbox_users")))
         }

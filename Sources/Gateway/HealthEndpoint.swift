@@ -4,9 +4,6 @@ internal import Storage
 
 /// `GET /healthz`: the process answers. `GET /readyz`: the database takes a write.
 extension GatewayHandler {
-    /// A write that went through this long ago still counts: readiness is asked often, and each answer may cost a sync.
-    private static let readyMillis = 1000
-
     func healthy(_ response: inout Response) -> Disposition {
         json.reset()
         json.raw("{\"status\":\"ok\"}")
@@ -15,11 +12,11 @@ extension GatewayHandler {
     }
 
     func ready(_ response: inout Response, _ ticket: ReplyTicket) -> Disposition {
-        if let readyAt, MonotonicNanos.now() < readyAt.adding(milliseconds: Self.readyMillis) {
-            writeReady(&response)
-            return .done
+        guard let isReady = context.services.readiness.answer(at: .now()) else {
+            return submit(.probe(now), .ready, ticket, &response)
         }
-        return submit(.probe(now), .ready, ticket, &response)
+        if isReady { writeReady(&response) } else { write(.notReady, &response) }
+        return .done
     }
 
     func writeReady(_ response: inout Response) {

@@ -10,7 +10,12 @@ enum KeyStore {
     /// Keys are made of this many random bytes: 256 bits cannot be guessed.
     private static let randomBytes = 32
 
-    static func ring(_ configuration: GatewayConfiguration, database: String) throws(ConfigurationError) -> KeyRing {
+    /// - Parameter mintsKeys: Whether keys are made when there are none.
+    static func ring(
+        _ configuration: GatewayConfiguration,
+        database: String,
+        mintsKeys: Bool
+    ) throws(ConfigurationError) -> KeyRing {
         var keys: [KeyRing.Key] = []
         for (variable, scope, id) in [
             ("GATEWAY_ADMIN_KEY", KeyScope.admin, "env:admin"), ("GATEWAY_READ_KEY", KeyScope.read, "env:read"),
@@ -25,9 +30,12 @@ enum KeyStore {
                     KeyRing.Key(id: record.id, scope: record.isAdmin ? .admin : .read, digest: record.digest)
                 )
             }
-            if keys.isEmpty { keys = try mint(database) }
+            if keys.isEmpty, mintsKeys { keys = try mint(database) }
         } catch {
             throw ConfigurationError(database, error.description)
+        }
+        guard !keys.isEmpty else {
+            throw ConfigurationError("GATEWAY_ADMIN_KEY", "no key is left", hint: "nobody could ask anything any more")
         }
         return KeyRing(keys)
     }

@@ -37,6 +37,14 @@ struct ProviderRegistry: Sendable {
                 adapters[manifest.provider.name] = ManifestAdapter(manifest: manifest, secrets: secrets)
             }
         }
+        for provider in configuration.policy.products.keys.sorted() where !isKnown(provider.name) {
+            throw ConfigurationError(
+                "/products/\(provider.name)",
+                "no such provider",
+                hint:
+                    "under a wrong name the map has no effect, and every product of the provider meant grants the default"
+            )
+        }
     }
 
     /// The built-in manifests and those of the folder; one of a built-in name replaces it.

@@ -1,5 +1,6 @@
 internal import Entitlements
 internal import HTTPServer
+internal import Platform
 internal import ProviderKit
 internal import Storage
 
@@ -26,6 +27,7 @@ extension GatewayHandler {
             return take(verified, adapter, receivedAt, &response, ticket)
         } catch {
             // Which check failed is nobody's business outside.
+            context.webhooks[provider]?.unauthorized.add()
             write(.unauthorized, &response)
             return .done
         }
@@ -47,6 +49,7 @@ extension GatewayHandler {
     ) -> Disposition {
         let event = adapter.normalize(verified)
         if event.verdict == .counted {
+            context.webhooks[adapter.provider.name]?.took(.observed, at: receivedAt)
             writeOutcome(.observed, event.eventID, &response)
             return .done
         }
@@ -56,7 +59,10 @@ extension GatewayHandler {
             receivedAt: receivedAt,
             redactedPayload: { adapter.redact(verified) }
         )
-        return submit(.ingest(incoming), .webhook(eventID: event.eventID), ticket, &response)
+        let continuation = Continuation.webhook(provider: adapter.provider.name, eventID: event.eventID)
+        let disposition = submit(.ingest(incoming), continuation, ticket, &response)
+        if case .done = disposition { context.webhooks[adapter.provider.name]?.failed.add() }
+        return disposition
     }
 
     func finishWebhook(_ eventID: String, _ committed: Committed<StoreResult>, _ response: inout Response) {

@@ -45,6 +45,7 @@ extension MetricsText {
         switch result {
         case .success(let result):
             counts(result.counts)
+            overlapping(result.overlappingUsers)
             arrivals(result.counts, services.measurements, now: now)
             memory(result.residentBytes)
         case .failure(let error): Log.error("a count failed", ("reason", .string(error.description)))
@@ -159,8 +160,13 @@ extension MetricsText {
         metric("gateway_quarantined_events", .gauge, "Events that could not be understood.") {
             $0.value(counts.quarantinedEvents)
         }
+    }
+
+    /// Not told until it was counted for the first time.
+    fileprivate mutating func overlapping(_ users: Int?) {
+        guard let users else { return }
         metric("gateway_overlapping_users", .gauge, "People who pay twice: two live purchases that will renew.") {
-            $0.value(counts.overlappingUsers)
+            $0.value(users)
         }
     }
 

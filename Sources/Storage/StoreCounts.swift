@@ -9,8 +9,6 @@ public struct StoreCounts: Hashable, Sendable {
     /// Events whose product is in no map, and events that could not be understood.
     public var unmappedEvents = 0
     public var quarantinedEvents = 0
-    /// People with two or more live purchases that will renew: they pay twice.
-    public var overlappingUsers = 0
     /// When the newest event of each provider came.
     public var lastArrivals: [ProviderID: UnixMillis] = [:]
 

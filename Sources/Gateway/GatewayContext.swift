@@ -26,6 +26,7 @@ struct GatewayContext: Sendable {
     ) throws(ConfigurationError) {
         self.services = services
         registry = try ProviderRegistry(configuration)
+        try registry.refuseUnknownProviders(in: configuration.policy)
         keys = try KeyStore.ring(configuration, database: services.store.path, mintsKeys: mintsKeys)
         policy = configuration.policy
         defaultEntitlement = Array(configuration.policy.defaultEntitlement.utf8)

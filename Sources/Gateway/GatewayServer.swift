@@ -36,7 +36,9 @@ public final class GatewayServer: Sendable {
     /// - Throws: `ConfigurationError` with what is off and a hint; nothing is left running.
     public static func start(_ configuration: GatewayConfiguration) throws(ConfigurationError) -> GatewayServer {
         // Before the database is touched: a mistake in the configuration leaves no trace.
-        announce(try ProviderRegistry(configuration), configuration)
+        let registry = try ProviderRegistry(configuration)
+        try registry.refuseUnknownProviders(in: configuration.policy)
+        announce(registry, configuration)
         let addresses = try addresses(configuration)
         // Filled when the loops run; until then nobody waits for a change.
         let loops = LoopMailboxes()

@@ -37,7 +37,11 @@ struct ProviderRegistry: Sendable {
                 adapters[manifest.provider.name] = ManifestAdapter(manifest: manifest, secrets: secrets)
             }
         }
-        for provider in configuration.policy.products.keys.sorted() where !isKnown(provider.name) {
+    }
+
+    /// A product map under a name that nobody has.
+    func refuseUnknownProviders(in policy: EntitlementPolicy) throws(ConfigurationError) {
+        for provider in policy.products.keys.sorted() where !isKnown(provider.name) {
             throw ConfigurationError(
                 "/products/\(provider.name)",
                 "no such provider",

@@ -84,7 +84,7 @@ extension GatewayHandler {
         json.raw("]")
         json.key("overlapping")
         json.raw("[")
-        for purchase in context.policy.overlapping(view.purchases, at: question.moment) {
+        for purchase in context.policy.overlapping(view.candidates, at: question.moment) {
             json.separate()
             json.string(purchase.purchaseID)
         }

@@ -75,21 +75,14 @@ extension SQLiteReader {
         var count = 0
         while try candidates.step() {
             purchases.bind(1, candidates.text(0))
-            var views: [PurchaseView] = []
+            var found: [Candidate] = []
             while try purchases.step() {
                 let record = try SQLiteTransaction.record(purchases)
-                views.append(
-                    PurchaseView(
-                        purchaseID: record.purchaseID,
-                        environment: record.environment,
-                        outcome: record.outcome,
-                        provider: record.provider,
-                        externalIDs: []
-                    )
-                )
+                guard let outcome = record.outcome else { continue }
+                found.append(Candidate(purchaseID: record.purchaseID, outcome: outcome))
             }
             purchases.reset()
-            if !policy.overlapping(views, at: moment).isEmpty { count += 1 }
+            if !policy.overlapping(found, at: moment).isEmpty { count += 1 }
         }
         return count
     }

@@ -14,18 +14,3 @@ public struct StoreCounts: Hashable, Sendable {
 
     public init() {}
 }
-
-extension EntitlementPolicy {
-    /// Those of a person's purchases in production that are live at `moment` and will renew, when there are two or more: the
-    /// person pays twice. A store purchase seen through two providers is one purchase.
-    public func overlapping(_ purchases: [PurchaseView], at moment: UnixMillis) -> [PurchaseView] {
-        let live = purchases.filter { purchase in
-            guard purchase.environment == .production, let outcome = purchase.outcome, outcome.willRenew else {
-                return false
-            }
-            return elect([Candidate(purchaseID: purchase.purchaseID, outcome: outcome)]).entitlements
-                .contains { $0.isEntitled(at: moment) }
-        }
-        return live.count < 2 ? [] : live
-    }
-}

@@ -228,7 +228,7 @@ struct ReplayTests {
             var overlapping: Set<[UserID]> = []
             for user in (0..<4).map({ person("u\($0)") }) {
                 let view = try reader.user(user, eventsMax: 1)
-                if !history.policy.overlapping(view.purchases, at: moment).isEmpty {
+                if !history.policy.overlapping(view.candidates, at: moment).isEmpty {
                     overlapping.insert(view.ids.sorted())
                 }
             }

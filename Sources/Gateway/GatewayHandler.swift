@@ -9,6 +9,8 @@ enum LoopMessage: Sendable {
     /// A write is done, or failed; how its request goes on.
     case stored(ReplyTicket, Continuation, Result<Committed<StoreResult>, StorageError>)
     case changed([ChangedRow])
+    /// Whether the database takes writes, for a request that waited for another one's try.
+    case ready(ReplyTicket, Bool)
     /// The text of the metrics, for the request that asked for it.
     case measured(ReplyTicket, [UInt8])
     /// The configuration was read again.
@@ -83,6 +85,8 @@ final class GatewayHandler: RequestHandler {
             let problem = note(continuation, result)
             reply(to: ticket, replies) { response in finish(continuation, result, problem, &response) }
         case .changed(let rows): rowsChanged(rows, replies)
+        case .ready(let ticket, let isReady):
+            reply(to: ticket, replies) { response in writeReadiness(isReady, &response) }
         case .measured(let ticket, let text): reply(to: ticket, replies) { response in send(text, &response) }
         case .configured(let context): self.context = context
         case .stopping:
@@ -147,19 +151,26 @@ final class GatewayHandler: RequestHandler {
         _ continuation: Continuation,
         _ result: Result<Committed<StoreResult>, StorageError>
     ) -> Problem? {
+        let readiness = context.services.readiness
         switch result {
         case .success(let committed):
-            context.services.readiness.wrote(true, at: .now())
+            if case .ready = continuation {
+                readiness.asked(true, at: .now())
+            } else {
+                readiness.wrote(true, at: .now())
+            }
             if case .webhook(let provider, _) = continuation, case .ingested(let outcome) = committed.value {
                 context.webhooks[provider]?.took(outcome, at: now)
             }
             return nil
         case .failure(let error):
-            if error.isOfTheDatabase { context.services.readiness.wrote(false, at: .now()) }
+            if error.isOfTheDatabase { readiness.wrote(false, at: .now()) }
             Log.error("a write failed", ("reason", .string(error.description)))
             switch continuation {
             case .webhook(let provider, _): context.webhooks[provider]?.failed.add()
-            case .ready: return .notReady
+            case .ready:
+                readiness.asked(false, at: .now())
+                return .notReady
             default: break
             }
             return .unavailable("nothing was recorded; the same request may be sent again")

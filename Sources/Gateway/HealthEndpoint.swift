@@ -12,11 +12,22 @@ extension GatewayHandler {
     }
 
     func ready(_ response: inout Response, _ ticket: ReplyTicket) -> Disposition {
-        guard let isReady = context.services.readiness.answer(at: .now()) else {
-            return submit(.probe(now), .ready, ticket, &response)
+        let readiness = context.services.readiness
+        let mailbox = mailbox
+        switch readiness.answer(at: .now(), { isReady in _ = mailbox.post(.ready(ticket, isReady)) }) {
+        case .known(let isReady):
+            writeReadiness(isReady, &response)
+            return .done
+        case .wait: return .later
+        case .ask:
+            let disposition = submit(.probe(now), .ready, ticket, &response)
+            if case .done = disposition { readiness.asked(false, at: .now()) }
+            return disposition
         }
+    }
+
+    func writeReadiness(_ isReady: Bool, _ response: inout Response) {
         if isReady { writeReady(&response) } else { write(.notReady, &response) }
-        return .done
     }
 
     func writeReady(_ response: inout Response) {

@@ -100,7 +100,7 @@ struct MetricsTests {
         let more = (0..<5).map { _ in HTTPConnection(port: gateway.port) }
         for connection in more { #expect(try connection.send(HTTPRequest(target: "/healthz")).status == 200) }
         #expect(try MetricsReading.of(gateway)["gateway_open_connections"] == Double(more.count + 1))
-        more.forEach { $0.close() }
+        for connection in more { connection.close() }
         moved.insert("gateway_open_connections")
 
         try Self.expectWritesThatFail(gateway, &moved)
@@ -222,8 +222,11 @@ struct MetricsTests {
         Thread.sleep(forTimeInterval: 1.1)
         let failuresBefore = try MetricsReading.of(gateway)["gateway_write_failures_total"]
         let failingSince = ContinuousClock.now
-        for _ in 0..<100 {
-            let answer = try HTTPConnection(port: gateway.port).send(HTTPRequest(target: "/readyz"))
+        let port = gateway.port
+        let answers = try inParallel(count: 60, atMost: 20) { _ throws(HTTPFault) in
+            try HTTPConnection(port: port).send(HTTPRequest(target: "/readyz"))
+        }
+        for answer in answers {
             try ReadTests.expectProblem(answer, 503, "not_ready", "locked")
             #expect(answer.header("Retry-After") != nil)
         }

@@ -12,6 +12,9 @@ static const unsigned char file_1[] = {
 static const unsigned char file_2[] = {
 #embed "../../schema/sqlite/0003_mentions.sql"
 };
+static const unsigned char file_3[] = {
+#embed "../../schema/sqlite/0004_counts_and_replay.sql"
+};
 #define EMBEDDED_BYTES
 #include "../../providers/embedded.inc"
 #undef EMBEDDED_BYTES
@@ -20,6 +23,7 @@ static const struct embedded_file files[] = {
     {"schema/sqlite/0001_initial.sql", file_0, sizeof file_0},
     {"schema/sqlite/0002_link_since.sql", file_1, sizeof file_1},
     {"schema/sqlite/0003_mentions.sql", file_2, sizeof file_2},
+    {"schema/sqlite/0004_counts_and_replay.sql", file_3, sizeof file_3},
 #include "../../providers/embedded.inc"
 };
 

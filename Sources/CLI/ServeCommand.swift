@@ -19,6 +19,11 @@ enum ServeCommand: Command {
                 summary: "speak TLS with this chain of certificates, PEM (GATEWAY_TLS_CERTIFICATE)"
             ),
             Option(name: "tls-key", value: "FILE", summary: "and this private key, PEM (GATEWAY_TLS_KEY)"),
+            Option(
+                name: "admin-listen",
+                value: "ADDRESS",
+                summary: "operators' routes and /metrics here, and only here (GATEWAY_ADMIN_LISTEN)"
+            ),
             Option(name: "providers", value: "DIR", summary: "folder of further manifests (GATEWAY_PROVIDERS)"),
         ] + Option.configuration
     static let examples = ["serve --env-file gateway.env", "serve --listen 0.0.0.0:8080 --database data/gateway.db"]
@@ -42,10 +47,8 @@ enum ServeCommand: Command {
         while true {
             let signal = Signals.waitForSignal()
             if signal == SIGTERM || signal == SIGINT { break }
-            do throws(ConfigurationError) {
-                try server.reloadTLS()
-            } catch {
-                Log.error("the TLS certificate could not be read again", ("reason", .string(error.description)))
+            server.reload { () throws(ConfigurationError) in
+                try GatewayConfiguration(flags: arguments.values, environment: .ofProcess)
             }
         }
         Log.info("stopping")

@@ -6,18 +6,10 @@ internal import Storage
 
 /// `GET /v1/events`: what came in and what became of it, newest first.
 extension GatewayHandler {
-    private static let eventsDefault = 50
-    private static let eventsMax = 500
-
     func events(_ request: Request, _ response: inout Response) -> Disposition {
         guard authorize(request, .admin, &response) != nil else { return .done }
-        var filter = EventFilter(limit: Self.eventsDefault)
-        func parameter(_ name: StaticString) -> String? {
-            guard let value = unsafe RequestTarget.parameter(name, in: request.query) else { return nil }
-            let text = unsafe RequestTarget.text(value, plusIsSpace: true) ?? ""
-            return text.isEmpty ? nil : text
-        }
-        if let text = parameter("outcome") {
+        var filter = EventFilter()
+        if let text = parameter("outcome", of: request) {
             guard let outcome = EventOutcome(name: text) else {
                 return refuse(
                     "outcome: expected one of \(EventOutcome.allCases.map(\.name).joined(separator: ", "))",
@@ -26,37 +18,23 @@ extension GatewayHandler {
             }
             filter.outcome = outcome
         }
-        if let text = parameter("provider") { filter.provider = ProviderID(text) }
-        if let text = parameter("user_id") {
+        if let text = parameter("provider", of: request) { filter.provider = ProviderID(text) }
+        if let text = parameter("user_id", of: request) {
             guard let user = UserID(text) else {
                 write(.invalidUserID, &response)
                 return .done
             }
             filter.user = user
         }
-        if let text = parameter("limit") {
-            guard let limit = Int(text), (1...Self.eventsMax).contains(limit) else {
-                return refuse("limit: expected a number from 1 to \(Self.eventsMax)", &response)
-            }
-            filter.limit = limit
-        }
-        if let text = parameter("after") {
-            guard let place = Int64(text), place > 0 else {
-                return refuse("after: expected the next of an earlier page", &response)
-            }
-            filter.before = place
-        }
+        guard let page = page(request, &response) else { return .done }
+        (filter.limit, filter.before) = (page.limit, page.before)
         do throws(StorageError) {
             let events = try reader.events(filter)
             json.reset()
             json.raw("{\"events\":[")
             for event in events { writeEvent(event) }
             json.raw("],\"next\":")
-            if events.count == filter.limit, let last = events.last {
-                json.string(String(last.sequence))
-            } else {
-                json.null()
-            }
+            writeNext(events.last?.sequence, isFull: events.count == filter.limit)
             json.raw("}")
             send(200, &response)
         } catch {

@@ -53,4 +53,18 @@ public struct GatewayConfiguration: Sendable {
         }
         if database.hasPrefix("sqlite:") { database = String(database.dropFirst(7)) }
     }
+
+    /// Puts back the settings that a running gateway cannot change; the names of those that had another value.
+    mutating func keepWhatNeedsRestart(of running: GatewayConfiguration) -> [String] {
+        var kept: [String] = []
+        if listen != running.listen { kept.append("listen") }
+        if adminListen != running.adminListen { kept.append("admin-listen") }
+        if database != running.database { kept.append("database") }
+        if (tls == nil) != (running.tls == nil) {
+            kept.append("tls-certificate")
+            tls = running.tls
+        }
+        (listen, adminListen, database) = (running.listen, running.adminListen, running.database)
+        return kept
+    }
 }

@@ -10,29 +10,46 @@ extension GatewayHandler {
             return unsafe users(UnsafeRawBufferPointer(rebasing: path[10...]), request, &response, ticket)
         }
         if unsafe RequestTarget.hasPrefix(path, "/v1/webhooks/") {
+            self.route = .webhook
             return unsafe webhooks(UnsafeRawBufferPointer(rebasing: path[13...]), request, &response, ticket)
         }
         if unsafe RequestTarget.hasPrefix(path, "/v1/gate/") {
+            self.route = .gate
             guard isRead(request, &response) else { return .done }
             return unsafe gate(UnsafeRawBufferPointer(rebasing: path[9...]), request, &response)
         }
         if unsafe RequestTarget.equals(path, "/v1/entitlement") {
+            self.route = .entitlementByQuery
             guard isRead(request, &response) else { return .done }
             return entitlementByQuery(request, &response, ticket)
         }
         if unsafe RequestTarget.equals(path, "/v1/entitlements/query") {
+            self.route = .query
             guard isMethod(.post, "POST", request, &response) else { return .done }
             return query(request, &response)
         }
         if unsafe RequestTarget.equals(path, "/v1/events") {
-            guard isRead(request, &response) else { return .done }
+            guard enter(.events, request, &response), isRead(request, &response) else { return .done }
             return events(request, &response)
         }
+        if unsafe RequestTarget.hasPrefix(path, "/v1/events/") {
+            return unsafe event(UnsafeRawBufferPointer(rebasing: path[11...]), request, &response, ticket)
+        }
+        if unsafe RequestTarget.equals(path, "/v1/audit") {
+            guard enter(.audit, request, &response), isRead(request, &response) else { return .done }
+            return audit(request, &response)
+        }
+        if unsafe RequestTarget.equals(path, "/metrics") {
+            guard enter(.metrics, request, &response), isRead(request, &response) else { return .done }
+            return metrics(request, &response, ticket)
+        }
         if unsafe RequestTarget.equals(path, "/healthz") {
+            self.route = .health
             guard isRead(request, &response) else { return .done }
             return healthy(&response)
         }
         if unsafe RequestTarget.equals(path, "/readyz") {
+            self.route = .readiness
             guard isRead(request, &response) else { return .done }
             return ready(&response, ticket)
         }
@@ -49,6 +66,7 @@ extension GatewayHandler {
     ) -> Disposition {
         let (id, below) = unsafe split(rest)
         guard let below = unsafe below else {
+            guard enter(.user, request, &response) else { return .done }
             switch request.method {
             case .get, .head: return unsafe showUser(id, request, &response)
             case .delete: return unsafe erase(id, request, &response, ticket)
@@ -58,11 +76,12 @@ extension GatewayHandler {
             }
         }
         if unsafe RequestTarget.equals(below, "entitlement") {
+            self.route = .entitlement
             guard isRead(request, &response) else { return .done }
             return unsafe entitlement(id, request, &response, ticket)
         }
         if unsafe RequestTarget.equals(below, "grants") {
-            guard isMethod(.post, "POST", request, &response) else { return .done }
+            guard enter(.grants, request, &response), isMethod(.post, "POST", request, &response) else { return .done }
             return unsafe grant(id, request, &response, ticket)
         }
         if unsafe RequestTarget.equals(below, "sync") {
@@ -70,16 +89,49 @@ extension GatewayHandler {
             return unsafe sync(id, request, &response, ticket)
         }
         if unsafe RequestTarget.equals(below, "identities") {
-            guard isMethod(.post, "POST", request, &response) else { return .done }
+            guard enter(.identities, request, &response), isMethod(.post, "POST", request, &response) else {
+                return .done
+            }
             return unsafe addIdentity(id, request, &response, ticket)
         }
         let (head, grantID) = unsafe split(below)
         if let grantID = unsafe grantID, unsafe RequestTarget.equals(head, "grants"), grantID.count > 0 {
-            guard isMethod(.delete, "DELETE", request, &response) else { return .done }
+            guard enter(.grant, request, &response), isMethod(.delete, "DELETE", request, &response) else {
+                return .done
+            }
             return unsafe endGrant(id, grantID, request, &response, ticket)
         }
         write(.notFound, &response)
         return .done
+    }
+
+    /// `/v1/events/{provider}/{event_id}/replay`. A slash in an id is percent-encoded.
+    private func event(
+        _ rest: UnsafeRawBufferPointer,
+        _ request: Request,
+        _ response: inout Response,
+        _ ticket: ReplyTicket
+    ) -> Disposition {
+        let (provider, below) = unsafe split(rest)
+        if let below = unsafe below {
+            let (id, action) = unsafe split(below)
+            if let action = unsafe action, id.count > 0, unsafe RequestTarget.equals(action, "replay") {
+                guard enter(.replay, request, &response), isMethod(.post, "POST", request, &response) else {
+                    return .done
+                }
+                return unsafe replay(provider, id, request, &response, ticket)
+            }
+        }
+        write(.notFound, &response)
+        return .done
+    }
+
+    /// What the request is measured as; false, and answered, for what is not served at the address it came by.
+    private func enter(_ route: Route, _ request: Request, _ response: inout Response) -> Bool {
+        self.route = route
+        guard route.isForOperators, !isForOperators(request) else { return true }
+        write(.notFound, &response)
+        return false
     }
 
     /// The first segment, and what follows the slash after it.

@@ -4,16 +4,6 @@ internal import Platform
 internal import SQLiteStorage
 internal import Storage
 
-/// What every loop shares: nothing in it changes while the gateway runs.
-struct GatewayContext: Sendable {
-    let store: SQLiteStore
-    let registry: ProviderRegistry
-    let keys: KeyRing
-    let policy: EntitlementPolicy
-    let defaultEntitlement: [UInt8]
-    let sync: ProviderSync
-}
-
 /// What other threads send to a loop.
 enum LoopMessage: Sendable {
     /// A write is done, or failed; how its request goes on.
@@ -21,31 +11,50 @@ enum LoopMessage: Sendable {
     case changed([ChangedRow])
     /// The providers were looked at.
     case synced(ReplyTicket, AnswerQuestion, SyncReport)
-    /// The keys that count from now on.
-    case keys(KeyRing)
+    /// The keys that the database holds now.
+    case keys([KeyRing.Key])
+    /// Whether the database takes writes, for a request that waited for another one's try.
+    case ready(ReplyTicket, Bool)
+    /// The text of the metrics, for the request that asked for it.
+    case measured(ReplyTicket, [UInt8])
+    /// The configuration was read again.
+    case configured(GatewayContext)
     /// The gateway is about to end: nobody is to wait any more.
     case stopping
 }
 
 /// How a request that waited for the store goes on.
 enum Continuation: Sendable {
-    case webhook(eventID: String)
+    case webhook(provider: String, eventID: String)
     case grant(GrantRequest)
     case grantEnded(grantID: String)
     case identity(IdentityRequest)
     case erase
+    case replay(provider: String, eventID: String)
     case ready
+}
+
+/// A request whose answer comes later, as it is measured.
+struct UnansweredRequest {
+    var route: Route
+    var startedAt: MonotonicNanos
+    /// The client asked to wait: how long it took says nothing.
+    var isWait: Bool
 }
 
 /// Answers the requests of one loop. Lives on the loop's thread and shares nothing that changes with other loops.
 final class GatewayHandler: RequestHandler {
     typealias Message = LoopMessage
 
-    let context: GatewayContext
+    private(set) var context: GatewayContext
     let mailbox: Mailbox<LoopMessage>
     let reader: SQLiteReader
     /// This loop's own, so that nothing is locked to look a key up.
-    var keys: KeyRing
+    private(set) var keys: KeyRing
+    private let measurements: RequestMeasurements
+    /// What the request being handled is measured as.
+    var route = Route.other
+    private var unanswered: [ReplyTicket: UnansweredRequest] = [:]
     /// Buffers that are used again for every request.
     var json = JSONWriter()
     var question = AnswerQuestion()
@@ -54,36 +63,69 @@ final class GatewayHandler: RequestHandler {
     var lapses = LapseMemory()
     /// Readers that would wait are answered at once.
     var isStopping = false
-    /// The last moment at which a write went through, in this loop's knowledge.
-    var readyAt: MonotonicNanos?
 
-    init(context: GatewayContext, mailbox: Mailbox<LoopMessage>) throws {
+    init(context: GatewayContext, loop: Int, mailbox: Mailbox<LoopMessage>) throws {
         self.context = context
         self.mailbox = mailbox
-        keys = context.keys
+        keys = KeyRing(context.environmentKeys + context.storedKeys)
+        measurements = context.services.measurements.requests[loop]
         reader = try context.store.makeReader()
     }
 
     func handle(_ request: Request, _ response: inout Response, ticket: ReplyTicket) -> Disposition {
-        route(request, &response, ticket)
+        let startedAt = MonotonicNanos.now()
+        route = .other
+        let disposition = route(request, &response, ticket)
+        switch disposition {
+        case .done:
+            let took = MonotonicNanos.now().nanoseconds(since: startedAt)
+            measurements.add(route, status: response.status, nanoseconds: took)
+        case .later:
+            let isWait = polls.isWaiting(ticket)
+            unanswered[ticket] = UnansweredRequest(route: route, startedAt: startedAt, isWait: isWait)
+        }
+        return disposition
     }
 
     func receive(_ message: LoopMessage, _ replies: Replies<GatewayHandler>) {
         switch message {
         case .stored(let ticket, let continuation, let result):
-            replies.reply(to: ticket) { response in finish(continuation, result, &response) }
+            let problem = note(continuation, result)
+            reply(to: ticket, replies) { response in finish(continuation, result, problem, &response) }
         case .changed(let rows): rowsChanged(rows, replies)
         case .synced(let ticket, let asked, let report):
-            replies.reply(to: ticket) { response in writeSynced(asked, report, &response) }
-        case .keys(let ring): keys = ring
+            reply(to: ticket, replies) { response in writeSynced(asked, report, &response) }
+        case .keys(let stored): keys = KeyRing(context.environmentKeys + stored)
+        case .ready(let ticket, let isReady):
+            reply(to: ticket, replies) { response in writeReadiness(isReady, &response) }
+        case .measured(let ticket, let text): reply(to: ticket, replies) { response in send(text, &response) }
+        case .configured(let context):
+            self.context = context
+            keys = KeyRing(context.environmentKeys + context.storedKeys)
         case .stopping:
             isStopping = true
             endPolls(replies)
         }
     }
 
+    /// Answers a request that waited, and measures it.
+    func reply(
+        to ticket: ReplyTicket,
+        _ replies: Replies<GatewayHandler>,
+        _ fill: (inout Response) -> Void
+    ) {
+        let request = unanswered.removeValue(forKey: ticket)
+        replies.reply(to: ticket) { response in
+            fill(&response)
+            guard let request else { return }
+            let took = MonotonicNanos.now().nanoseconds(since: request.startedAt)
+            measurements.add(request.route, status: response.status, nanoseconds: request.isWait ? nil : took)
+        }
+    }
+
     func cancelled(_ ticket: ReplyTicket) {
         polls.remove(ticket)
+        unanswered[ticket] = nil
     }
 
     var nextDeadline: MonotonicNanos? { polls.nextDeadline }
@@ -117,27 +159,57 @@ final class GatewayHandler: RequestHandler {
         return .later
     }
 
+    /// What a finished write tells besides its answer, whether or not anybody still waits for that. The problem to answer
+    /// with, when it failed.
+    private func note(
+        _ continuation: Continuation,
+        _ result: Result<Committed<StoreResult>, StorageError>
+    ) -> Problem? {
+        let readiness = context.services.readiness
+        switch result {
+        case .success(let committed):
+            if case .ready = continuation {
+                readiness.asked(true, at: .now())
+            } else {
+                readiness.wrote(true, at: .now())
+            }
+            if case .webhook(let provider, _) = continuation, case .ingested(let outcome) = committed.value {
+                context.webhooks[provider]?.took(outcome, at: now)
+            }
+            return nil
+        case .failure(let error):
+            if error.isOfTheDatabase { readiness.wrote(false, at: .now()) }
+            Log.error("a write failed", ("reason", .string(error.description)))
+            switch continuation {
+            case .webhook(let provider, _): context.webhooks[provider]?.failed.add()
+            case .ready:
+                readiness.asked(false, at: .now())
+                return .notReady
+            default: break
+            }
+            return .unavailable("nothing was recorded; the same request may be sent again")
+        }
+    }
+
     /// The request goes on after its write; only a committed result can become a success.
     private func finish(
         _ continuation: Continuation,
         _ result: Result<Committed<StoreResult>, StorageError>,
+        _ problem: Problem?,
         _ response: inout Response
     ) {
-        switch result {
-        case .failure(let error):
-            readyAt = nil
-            Log.error("a write failed", ("reason", .string(error.description)))
-            write(.unavailable("nothing was recorded; the same request may be sent again"), &response)
-        case .success(let committed):
-            readyAt = .now()
-            switch continuation {
-            case .webhook(let eventID): finishWebhook(eventID, committed, &response)
-            case .grant(let request): finishGrant(request, committed, &response)
-            case .grantEnded(let grantID): finishGrantEnd(grantID, committed, &response)
-            case .identity(let request): finishIdentity(request, committed, &response)
-            case .erase: finishErase(&response)
-            case .ready: writeReady(&response)
-            }
+        guard case .success(let committed) = result else {
+            write(problem ?? .unavailable("nothing was recorded"), &response)
+            return
+        }
+        switch continuation {
+        case .webhook(_, let eventID): finishWebhook(eventID, committed, &response)
+        case .grant(let request): finishGrant(request, committed, &response)
+        case .grantEnded(let grantID): finishGrantEnd(grantID, committed, &response)
+        case .identity(let request): finishIdentity(request, committed, &response)
+        case .erase: finishErase(&response)
+        case .replay(let provider, let eventID): finishReplay(provider, eventID, committed, &response)
+        case .ready: writeReady(&response)
         }
     }
 
@@ -186,6 +258,10 @@ final class GatewayHandler: RequestHandler {
 
     /// The key when it may do this; else the answer is written.
     func authorize(_ request: Request, _ scope: KeyScope, _ response: inout Response) -> KeyRing.Key? {
+        guard scope < .admin || isForOperators(request) else {
+            write(.notFound, &response)
+            return nil
+        }
         guard let key = key(of: request) else {
             write(.unauthorized, &response)
             return nil
@@ -195,6 +271,11 @@ final class GatewayHandler: RequestHandler {
             return nil
         }
         return key
+    }
+
+    /// Whether the request came by an address at which operators are served.
+    func isForOperators(_ request: Request) -> Bool {
+        context.services.adminListener.map { $0 == request.listener } ?? true
     }
 
     var now: UnixMillis { UnixMillis(wallClockMillis()) }

@@ -12,11 +12,11 @@ internal import TLS
 /// The running gateway: store, loops and providers put together.
 public final class GatewayServer: Sendable {
     private let server: HTTPServer<GatewayHandler>
-    private let store: SQLiteStore
+    private let services: GatewayServices
     private let loops: LoopMailboxes
-    private let tls: TLSFiles?
-    private let sync: ProviderSync
     private let keyWatch: KeyWatch
+    /// What it runs with now: replaced whole when it is read again.
+    private let current: Mutex<(configuration: GatewayConfiguration, context: GatewayContext)>
 
     /// Descriptors kept for the database, the log and outbound calls: connections may not take the last ones.
     private static let descriptorsKept = 128
@@ -24,17 +24,15 @@ public final class GatewayServer: Sendable {
     private init(
         server: HTTPServer<GatewayHandler>,
         loops: LoopMailboxes,
-        store: SQLiteStore,
-        tls: TLSFiles?,
-        sync: ProviderSync,
+        configuration: GatewayConfiguration,
+        context: GatewayContext,
         keyWatch: KeyWatch
     ) {
-        self.sync = sync
         self.server = server
-        self.tls = tls
         self.loops = loops
-        self.store = store
         self.keyWatch = keyWatch
+        services = context.services
+        current = Mutex((configuration, context))
     }
 
     /// Addresses that are listened on.
@@ -44,23 +42,12 @@ public final class GatewayServer: Sendable {
     ///
     /// - Throws: `ConfigurationError` with what is off and a hint; nothing is left running.
     public static func start(_ configuration: GatewayConfiguration) throws(ConfigurationError) -> GatewayServer {
+        // Before the database is touched: a mistake in the configuration leaves no trace.
         let registry = try ProviderRegistry(configuration)
-        for provider in configuration.policy.products.keys.sorted() where !registry.isKnown(provider.name) {
-            throw ConfigurationError(
-                "/products/\(provider.name)",
-                "no such provider",
-                hint:
-                    "under a wrong name the map has no effect, and every product of the provider meant grants the default"
-            )
-        }
+        try registry.refuseUnknownProviders(in: configuration.policy)
         announce(registry, configuration)
         let apis = try ProviderAPIs.all(configuration.environment, registry.manifests)
-        var addresses: [ListenAddress] = []
-        do throws(ServerError) {
-            addresses.append(try ListenAddress(configuration.listen))
-        } catch {
-            throw ConfigurationError("listen", "\(error)", hint: "an address and a port, such as 127.0.0.1:8080")
-        }
+        let addresses = try addresses(configuration)
         let tls = try configuration.tls?.load()
         // Filled when the loops run; until then nobody waits for a change.
         let loops = LoopMailboxes()
@@ -76,37 +63,44 @@ public final class GatewayServer: Sendable {
                 hint: "--database names a file in a folder that can be written"
             )
         }
-        let keys = try KeyStore.keys(configuration, database: configuration.database)
-        let sync = try ProviderSync.start(apis, store)
-        let context = GatewayContext(
-            store: store,
-            registry: registry,
-            keys: keys.ring,
-            policy: configuration.policy,
-            defaultEntitlement: Array(configuration.policy.defaultEntitlement.utf8),
-            sync: sync
-        )
+        let loopCount = max(1, ProcessInfo.processInfo.activeProcessorCount)
+        var counting: StoreCounting?
+        var sync: ProviderSync?
         do {
+            let started = try StoreCounting(store)
+            counting = started
+            let startedSync = try ProviderSync.start(apis, store)
+            sync = startedSync
+            let services = GatewayServices(
+                store: store,
+                counting: started,
+                measurements: Measurements(loops: loopCount),
+                readiness: Readiness(),
+                sync: startedSync,
+                adminListener: configuration.adminListen == nil ? nil : 1
+            )
+            let context = try GatewayContext(configuration, services, mintsKeys: true)
             let server = try HTTPServer<GatewayHandler>.start(
                 listen: addresses,
-                loops: max(1, ProcessInfo.processInfo.activeProcessorCount),
+                loops: loopCount,
                 limits: limits(),
                 tls: tls
-            ) { _, mailbox in
-                try GatewayHandler(context: context, mailbox: mailbox)
+            ) { loop, mailbox in
+                try GatewayHandler(context: context, loop: loop, mailbox: mailbox)
             }
+            services.measurements.setConnections { [weak server] in server?.connectionCount ?? 0 }
             loops.set(server.mailboxes)
             do {
-                let watch = try KeyWatch.start(path: configuration.database, known: keys.stored) { stored in
+                let known = try KeyRecords.active(in: configuration.database)
+                let watch = try KeyWatch.start(path: configuration.database, known: known) { stored in
                     Log.info("the keys in the database have changed", ("keys", .integer(Int64(stored.count))))
-                    loops.post(.keys(KeyRing(keys.environment + stored.map(KeyRing.Key.init))))
+                    loops.post(.keys(stored.map(KeyRing.Key.init)))
                 }
                 return GatewayServer(
                     server: server,
                     loops: loops,
-                    store: store,
-                    tls: configuration.tls,
-                    sync: sync,
+                    configuration: configuration,
+                    context: context,
                     keyWatch: watch
                 )
             } catch {
@@ -114,19 +108,12 @@ public final class GatewayServer: Sendable {
                 throw error
             }
         } catch {
-            sync.stop()
+            sync?.stop()
+            counting?.stop()
             store.close()
+            if let error = error as? ConfigurationError { throw error }
             throw ConfigurationError(configuration.listen, "\(error)")
         }
-    }
-
-    /// Reads the certificate and the key again; those who connect from now on see them, open connections stay.
-    ///
-    /// - Throws: What is off with the files. The ones in use stay in use.
-    public func reloadTLS() throws(ConfigurationError) {
-        guard let tls else { return }
-        server.useTLS(try tls.load())
-        Log.info("the TLS certificate was read again", ("file", .string(tls.certificate)))
     }
 
     /// The server's limits, with no more connections than the process may have descriptors for.
@@ -145,13 +132,113 @@ public final class GatewayServer: Sendable {
         return limits
     }
 
+    private static func addresses(
+        _ configuration: GatewayConfiguration
+    ) throws(ConfigurationError) -> [ListenAddress] {
+        var addresses: [ListenAddress] = []
+        for (name, text) in [("listen", configuration.listen), ("admin-listen", configuration.adminListen)] {
+            guard let text else { continue }
+            do throws(ServerError) {
+                addresses.append(try ListenAddress(text))
+            } catch {
+                throw ConfigurationError(name, "\(error)", hint: "an address and a port, such as 127.0.0.1:8080")
+            }
+        }
+        return addresses
+    }
+
+    /// Reads the configuration again and goes on with it; no connection and no request is lost. One that cannot be used
+    /// changes nothing, and the log says why.
+    ///
+    /// - Parameter read: Reads flags, environment and files as at the start.
+    public func reload(_ read: () throws(ConfigurationError) -> GatewayConfiguration) {
+        let old = current.withLock { $0 }
+        do throws(ConfigurationError) {
+            var configuration = try read()
+            let kept = configuration.keepWhatNeedsRestart(of: old.configuration)
+            let context = try GatewayContext(configuration, services, mintsKeys: false)
+            let hasNewPolicy = context.policy != old.context.policy
+            // The writer first: what the loops say of the policy is then what the rows are made with.
+            if hasNewPolicy { try adopt(context.policy) }
+            loops.post(.configured(context))
+            current.withLock { $0 = (configuration, context) }
+            if let tls = configuration.tls { reloadTLS(tls) }
+            Self.announceChange(from: old.context.registry, to: context.registry, configuration)
+            for setting in kept {
+                Log.warning("this setting counts from the next start on", ("setting", .string(setting)))
+            }
+            Log.info(
+                "configuration read again",
+                ("providers", .string(context.registry.adapters.keys.sorted().joined(separator: ", "))),
+                ("rows_are_elected_anew", .boolean(hasNewPolicy))
+            )
+        } catch {
+            // Whatever is wrong elsewhere, a certificate that was renewed must not run out.
+            if let tls = old.configuration.tls { reloadTLS(tls) }
+            Log.error(
+                "the configuration cannot be used, the old one stays",
+                ("place", .string(error.place)),
+                ("reason", .string(error.reason)),
+                ("hint", .string(error.hint))
+            )
+        }
+    }
+
+    /// Reads the certificate and the key again; those who connect from now on see them, open connections stay. Files that
+    /// cannot be used leave the old ones in use.
+    private func reloadTLS(_ files: TLSFiles) {
+        do throws(ConfigurationError) {
+            server.useTLS(try files.load())
+            Log.info("the TLS certificate was read again", ("file", .string(files.certificate)))
+        } catch {
+            Log.error("the TLS certificate could not be read again", ("reason", .string(error.description)))
+        }
+    }
+
+    /// Hands a new policy to the writer, and waits until it counts.
+    private func adopt(_ policy: EntitlementPolicy) throws(ConfigurationError) {
+        let answers: Mailbox<StorageError?>
+        do throws(SystemError) {
+            answers = try Mailbox(capacity: 1)
+        } catch {
+            throw ConfigurationError(services.store.path, "\(error)")
+        }
+        let isTaken = services.store.submit(.adopt(policy)) { result in
+            if case .failure(let error) = result { _ = answers.post(error) } else { _ = answers.post(nil) }
+        }
+        var answer = ContiguousArray<StorageError?>()
+        if isTaken {
+            _ = answers.wait(milliseconds: nil)
+            answers.drain(into: &answer)
+        }
+        if let error = isTaken ? answer.first ?? nil : .overloaded {
+            throw ConfigurationError(services.store.path, error.description, hint: "send SIGHUP again")
+        }
+    }
+
     /// Answers those who wait, stops accepting, finishes what is in flight, and closes the database.
     public func stop() {
         keyWatch.stop()
         loops.post(.stopping)
-        sync.stop()
+        services.sync.stop()
         server.stop()
-        store.close()
+        services.counting.stop()
+        services.store.close()
+    }
+
+    /// One line for each provider that was turned on or off.
+    private static func announceChange(
+        from old: ProviderRegistry,
+        to new: ProviderRegistry,
+        _ configuration: GatewayConfiguration
+    ) {
+        for name in Set(old.adapters.keys).subtracting(new.adapters.keys).sorted() {
+            Log.warning("provider is off now", ("provider", .string(name)))
+        }
+        for name in Set(new.adapters.keys).subtracting(old.adapters.keys).sorted() {
+            Log.info("provider is on now", ("provider", .string(name)))
+        }
+        announceRisks(configuration)
     }
 
     /// One line for each provider that is off, and for what the product map says and does not say.
@@ -170,6 +257,10 @@ public final class GatewayServer: Sendable {
                 )
             )
         }
+        announceRisks(configuration)
+    }
+
+    private static func announceRisks(_ configuration: GatewayConfiguration) {
         if configuration.policy.sandboxUsers.contains("*") {
             Log.warning("sandbox purchases of everyone count in production", ("setting", .string("sandbox_users")))
         }

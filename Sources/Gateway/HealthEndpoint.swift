@@ -4,9 +4,6 @@ internal import Storage
 
 /// `GET /healthz`: the process answers. `GET /readyz`: the database takes a write.
 extension GatewayHandler {
-    /// A write that went through this long ago still counts: readiness is asked often, and each answer may cost a sync.
-    private static let readyMillis = 1000
-
     func healthy(_ response: inout Response) -> Disposition {
         json.reset()
         json.raw("{\"status\":\"ok\"}")
@@ -15,11 +12,22 @@ extension GatewayHandler {
     }
 
     func ready(_ response: inout Response, _ ticket: ReplyTicket) -> Disposition {
-        if let readyAt, MonotonicNanos.now() < readyAt.adding(milliseconds: Self.readyMillis) {
-            writeReady(&response)
+        let readiness = context.services.readiness
+        let mailbox = mailbox
+        switch readiness.answer(at: .now(), { isReady in _ = mailbox.post(.ready(ticket, isReady)) }) {
+        case .known(let isReady):
+            writeReadiness(isReady, &response)
             return .done
+        case .wait: return .later
+        case .ask:
+            let disposition = submit(.probe(now), .ready, ticket, &response)
+            if case .done = disposition { readiness.asked(false, at: .now()) }
+            return disposition
         }
-        return submit(.probe(now), .ready, ticket, &response)
+    }
+
+    func writeReadiness(_ isReady: Bool, _ response: inout Response) {
+        if isReady { writeReady(&response) } else { write(.notReady, &response) }
     }
 
     func writeReady(_ response: inout Response) {

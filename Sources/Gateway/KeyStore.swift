@@ -13,21 +13,27 @@ enum KeyStore {
     /// The keys of the environment, and what the database holds; made when there is neither.
     struct Keys {
         var environment: [KeyRing.Key]
-        var stored: [KeyRecord]
-
-        var ring: KeyRing { KeyRing(environment + stored.map(KeyRing.Key.init)) }
+        var stored: [KeyRing.Key]
     }
 
-    static func keys(_ configuration: GatewayConfiguration, database: String) throws(ConfigurationError) -> Keys {
+    /// - Parameter mintsKeys: Whether keys are made when there are none.
+    static func keys(
+        _ configuration: GatewayConfiguration,
+        database: String,
+        mintsKeys: Bool
+    ) throws(ConfigurationError) -> Keys {
         var keys = Keys(environment: try environmentKeys(configuration.environment), stored: [])
         do throws(StorageError) {
-            keys.stored = try KeyRecords.active(in: database)
-            if keys.ring.isEmpty {
+            keys.stored = try KeyRecords.active(in: database).map(KeyRing.Key.init)
+            if keys.environment.isEmpty, keys.stored.isEmpty, mintsKeys {
                 try mint(database)
-                keys.stored = try KeyRecords.active(in: database)
+                keys.stored = try KeyRecords.active(in: database).map(KeyRing.Key.init)
             }
         } catch {
             throw ConfigurationError(database, error.description)
+        }
+        guard !keys.environment.isEmpty || !keys.stored.isEmpty else {
+            throw ConfigurationError("GATEWAY_ADMIN_KEY", "no key is left", hint: "nobody could ask anything any more")
         }
         return keys
     }

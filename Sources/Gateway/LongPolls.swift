@@ -47,6 +47,8 @@ struct LongPolls {
         nextDeadline = polls.values.map(\.wakeAt).min()
     }
 
+    func isWaiting(_ ticket: ReplyTicket) -> Bool { polls[ticket] != nil }
+
     func waiting(for user: [UInt8]) -> [LongPoll] {
         byUser[user]?.compactMap { polls[$0] } ?? []
     }
@@ -99,10 +101,10 @@ extension GatewayHandler {
                 return
             }
             polls.remove(poll.ticket)
-            replies.reply(to: poll.ticket) { response in unsafe writeAnswer(summary, nil, &response) }
+            reply(to: poll.ticket, replies) { response in unsafe writeAnswer(summary, nil, &response) }
         } catch {
             polls.remove(poll.ticket)
-            replies.reply(to: poll.ticket) { response in
+            reply(to: poll.ticket, replies) { response in
                 write(.unavailable("the database cannot be read", retryAfter: 1), &response)
             }
         }

@@ -48,4 +48,15 @@ struct Problem {
         problem.retryAfter = retryAfter
         return problem
     }
+
+    /// The answer of `/readyz` while the database takes no write.
+    static var notReady: Problem {
+        var problem = Problem(503, "not_ready", "Service Unavailable", "the database takes no write")
+        problem.retryAfter = 1
+        return problem
+    }
+
+    static func notReplayable(_ detail: String) -> Problem {
+        Problem(409, "not_replayable", "Conflict", detail)
+    }
 }

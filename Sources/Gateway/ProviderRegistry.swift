@@ -42,6 +42,18 @@ struct ProviderRegistry: Sendable {
         }
     }
 
+    /// A product map under a name that nobody has.
+    func refuseUnknownProviders(in policy: EntitlementPolicy) throws(ConfigurationError) {
+        for provider in policy.products.keys.sorted() where !isKnown(provider.name) {
+            throw ConfigurationError(
+                "/products/\(provider.name)",
+                "no such provider",
+                hint:
+                    "under a wrong name the map has no effect, and every product of the provider meant grants the default"
+            )
+        }
+    }
+
     /// The built-in manifests and those of the folder; one of a built-in name replaces it.
     static func manifests(_ folder: String?) throws(ConfigurationError) -> [Manifest] {
         var manifests: [String: Manifest] = [:]

@@ -85,22 +85,11 @@ extension GatewayHandler {
         json.raw("]")
         json.key("overlapping")
         json.raw("[")
-        for id in overlapping(view.purchases) {
+        for purchase in context.policy.overlapping(view.candidates, at: question.moment) {
             json.separate()
-            json.string(id)
+            json.string(purchase.purchaseID)
         }
         json.raw("]")
-    }
-
-    /// Live purchases that will renew, when there are two or more: the person pays twice.
-    private func overlapping(_ purchases: [PurchaseView]) -> [String] {
-        let live = purchases.filter { purchase in
-            guard purchase.environment == .production, let outcome = purchase.outcome, outcome.willRenew else {
-                return false
-            }
-            return entitlements(of: purchase).contains { $0.isEntitled(at: question.moment) }
-        }
-        return live.count < 2 ? [] : live.map(\.purchaseID)
     }
 
     private func entitlements(of purchase: PurchaseView) -> [Subscription.Entitlement] {

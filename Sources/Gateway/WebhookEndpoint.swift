@@ -1,5 +1,6 @@
 internal import Entitlements
 internal import HTTPServer
+internal import Platform
 internal import ProviderKit
 internal import Storage
 
@@ -26,6 +27,7 @@ extension GatewayHandler {
             return take(verified, adapter, delivery.body.count, receivedAt, &response, ticket)
         } catch {
             // Which check failed is nobody's business outside.
+            context.webhooks[provider]?.unauthorized.add()
             write(.unauthorized, &response)
             return .done
         }
@@ -48,6 +50,7 @@ extension GatewayHandler {
     ) -> Disposition {
         let event = adapter.normalize(verified)
         if event.verdict == .counted {
+            context.webhooks[adapter.provider.name]?.took(.observed, at: receivedAt)
             writeOutcome(.observed, event.eventID, &response)
             return .done
         }
@@ -57,7 +60,10 @@ extension GatewayHandler {
             receivedAt: receivedAt,
             redactedPayload: { adapter.redact(verified) }
         )
-        return submit(.ingest(incoming), bytes: bodyBytes, .webhook(eventID: event.eventID), ticket, &response)
+        let continuation = Continuation.webhook(provider: adapter.provider.name, eventID: event.eventID)
+        let disposition = submit(.ingest(incoming), bytes: bodyBytes, continuation, ticket, &response)
+        if case .done = disposition { context.webhooks[adapter.provider.name]?.failed.add() }
+        return disposition
     }
 
     func finishWebhook(_ eventID: String, _ committed: Committed<StoreResult>, _ response: inout Response) {

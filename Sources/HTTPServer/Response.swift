@@ -14,7 +14,8 @@ public struct Response: ~Copyable {
     private let isHead: Bool
     private let isHTTP11: Bool
     private var stage = Stage.blank
-    private var status = 0
+    /// The status of `start`; 0 before it.
+    public private(set) var status = 0
     private(set) var keepsAlive: Bool
 
     init(output: ByteBuffer, date: DateHeader, isHead: Bool, isHTTP11: Bool, keepsAlive: Bool) {

@@ -21,6 +21,9 @@ public enum Log {
         sink.log("error", message, fields)
     }
 
+    /// Lines of this process that were never written because too many waited.
+    public static var droppedCount: Int { sink.droppedCount }
+
     /// Waits until every line logged so far is written, at most `milliseconds`; false when the time was over first.
     @discardableResult
     public static func flush(milliseconds: Int) -> Bool {

@@ -32,6 +32,9 @@ struct LogSink: Sendable {
         }
     }
 
+    /// Lines that were never written because too many waited.
+    var droppedCount: Int { running?.writer.droppedCount ?? 0 }
+
     func flush(milliseconds: Int) -> Bool {
         running?.writer.flush(milliseconds: milliseconds) ?? true
     }

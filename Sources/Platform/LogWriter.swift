@@ -11,7 +11,9 @@ final class LogWriter: Sendable {
     private let mailbox: Mailbox<ContiguousArray<UInt8>>
     private let posted = Atomic(0)
     private let written = Atomic(0)
+    /// Not told of yet, and all of them.
     private let dropped = Atomic(0)
+    private let droppedEver = Atomic(0)
 
     init(descriptor: Int32, linesMax: Int) throws(SystemError) {
         self.descriptor = descriptor
@@ -24,8 +26,12 @@ final class LogWriter: Sendable {
             posted.add(1, ordering: .relaxed)
         } else {
             dropped.add(1, ordering: .relaxed)
+            droppedEver.add(1, ordering: .relaxed)
         }
     }
+
+    /// Lines that were never written because too many waited.
+    var droppedCount: Int { droppedEver.load(ordering: .relaxed) }
 
     func flush(milliseconds: Int) -> Bool {
         let target = posted.load(ordering: .acquiring)

@@ -9,24 +9,31 @@ struct Reelection {
 
     /// Where the policy that the rows were made with is kept.
     static let metaName = "policy"
+    /// Not empty while some rows may still be made with an earlier one.
+    static let unfinishedName = "policy_unfinished"
 
     func runIfNeeded() throws(StorageError) {
         let database = try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: 10_000)
         try database.execute("PRAGMA synchronous = FULL")
         let transaction = try SQLiteTransaction(database)
         let text = PolicyCoding.encode(policy)
-        guard try transaction.meta(Self.metaName) != text else { return }
+        let known = try transaction.meta(Self.metaName)
+        let unfinished = try transaction.meta(Self.unfinishedName) ?? ""
+        guard known != text || !unfinished.isEmpty else { return }
         let report = try Rebuild(database: database, transaction: transaction, policy: policy)
             .run(now: UnixMillis(wallClockMillis()))
         try database.execute("BEGIN IMMEDIATE")
         try transaction.setMeta(Self.metaName, text)
+        try transaction.setMeta(Self.unfinishedName, "")
         try database.execute("COMMIT")
-        if report.purchases > 0 {
-            Log.info(
-                "configuration changed, rows elected anew",
-                ("purchases", .integer(Int64(report.purchases))),
-                ("changed", .integer(Int64(report.changed)))
-            )
-        }
+        if report.purchases > 0 { Self.announce(purchases: report.purchases, changed: report.changed) }
+    }
+
+    static func announce(purchases: Int, changed: Int) {
+        Log.info(
+            "configuration changed, rows elected anew",
+            ("purchases", .integer(Int64(purchases))),
+            ("changed", .integer(Int64(changed)))
+        )
     }
 }

@@ -76,6 +76,15 @@ final class SQLiteTransaction: StorageTransaction {
         try statement.run()
     }
 
+    func describe(_ event: EventSequence, _ record: EventRecord) throws(StorageError) {
+        let statement = sql.describeEvent
+        statement.bind(1, record.type)
+        statement.bind(2, record.environment.map { Int64($0.rawValue) })
+        statement.bind(3, record.occurredAt?.value)
+        statement.bind(4, event)
+        try statement.run()
+    }
+
     // MARK: - Purchases
 
     func purchase(known id: ExternalID, in environment: StoreEnvironment) throws(StorageError) -> PurchaseKey? {
@@ -224,6 +233,18 @@ final class SQLiteTransaction: StorageTransaction {
                 )
             )
         }
+        return found
+    }
+
+    func purchases(withFactsOf event: EventSequence) throws(StorageError) -> [PurchaseKey] {
+        sql.purchasesOfEvent.bind(1, event)
+        return try keys(sql.purchasesOfEvent)
+    }
+
+    func removeFacts(of event: EventSequence) throws(StorageError) -> [PurchaseKey] {
+        let found = try purchases(withFactsOf: event)
+        sql.deleteFacts.bind(1, event)
+        try sql.deleteFacts.run()
         return found
     }
 

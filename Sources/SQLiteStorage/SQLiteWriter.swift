@@ -26,8 +26,10 @@ final class SQLiteWriter {
     private let transaction: SQLiteTransaction
     private var policy: EntitlementPolicy
     private let measurements: WriterMeasurements
-    /// Where the election of all rows anew has come to; nil when none is going on.
-    private var reelectedUpTo: Int64?
+    /// A policy that counts from the commit of the present batch on.
+    private var adopted: EntitlementPolicy?
+    /// The election of all rows anew; nil when none is going on.
+    private var election: Election?
     private let onChange: @Sendable ([ChangedRow]) -> Void
     private let commits: CommitCounter
     private var checkpoints: LogCheckpoints
@@ -71,10 +73,10 @@ final class SQLiteWriter {
     func run(_ mailbox: Mailbox<WriterMessage>) {
         var waiting = ContiguousArray<WriterMessage>()
         while true {
-            _ = mailbox.wait(milliseconds: reelectedUpTo == nil ? nil : 0)
+            _ = mailbox.wait(milliseconds: election?.pauseMillis)
             mailbox.drain(into: &waiting)
             if waiting.isEmpty, mailbox.isClosed { break }
-            if reelectedUpTo != nil { reelectSome() }
+            electSome()
             var start = 0
             while start < waiting.count {
                 let end = min(start + Self.batchMax, waiting.count)
@@ -108,6 +110,11 @@ final class SQLiteWriter {
         }
         // Nothing is told to anyone before this line: COMMIT has returned, the disk has it.
         commits.increment()
+        if let adopted {
+            policy = adopted
+            election = Election()
+            self.adopted = nil
+        }
         measurements.batchSize.add(batch.count)
         measurements.rowsChanged.add(changed.count)
         if !changed.isEmpty { onChange(changed) }
@@ -130,17 +137,15 @@ final class SQLiteWriter {
             return .success(result)
         } catch {
             changed.removeSubrange(before...)
-            switch error {
-            case .busy, .full, .unavailable, .overloaded, .wrongSchema: throw error
-            case .damaged:
-                try undo.run()
-                try release.run()
-                return .failure(error)
-            }
+            if error.isOfTheDatabase { throw error }
+            try undo.run()
+            try release.run()
+            return .failure(error)
         }
     }
 
     private func abandon() {
+        adopted = nil
         if database.isInTransaction { try? rollback.run() }
         // The counters go back to what the disk has; a failure here shows again with the next batch.
         try? transaction.reload()
@@ -163,10 +168,10 @@ final class SQLiteWriter {
         case .replay(let sequence, let incoming, let actor):
             return try replay(sequence, incoming, actor, &changed)
         case .adopt(let policy):
-            self.policy = policy
-            reelectedUpTo = 0
-            // Written when all rows are done: a stop before that elects them at the next start.
-            try transaction.setMeta(Reelection.metaName, "being adopted")
+            adopted = policy
+            try transaction.setMeta(Reelection.metaName, PolicyCoding.encode(policy))
+            // Taken away when all rows are done: a stop before that elects them at the next start.
+            try transaction.setMeta(Reelection.unfinishedName, "1")
             return .adopted
         case .probe(let moment):
             try transaction.setMeta("probe", String(moment.value))
@@ -190,37 +195,54 @@ final class SQLiteWriter {
         _ actor: Actor,
         _ changed: inout [ChangedRow]
     ) throws(StorageError) -> StoreResult {
-        let query = try database.prepare("SELECT outcome, provider, event_id FROM event WHERE seq = ?")
+        let query = try database.prepare("SELECT outcome, provider, event_id, payload FROM event WHERE seq = ?")
         query.bind(1, sequence)
         guard try query.step() else { return .notFound }
         let before = EventOutcome(rawValue: UInt8(truncatingIfNeeded: query.integer(0))) ?? .observed
         let name = "\(query.text(1)) \(query.text(2))"
+        let payload = query.optionalBlob(3)
         query.reset()
         var ingestion = Ingestion(policy: policy, transaction: transaction)
         var outcome = before
         if let incoming {
-            outcome = try ingestion.replay(sequence, incoming, before: before)
+            // Erased or replayed since it was read.
+            guard let payload, payload == incoming.redactedPayload() else { return .notReplayable }
+            outcome = try ingestion.replay(sequence, incoming, before: before, at: actor.at)
         } else {
-            let facts = try database.prepare("SELECT DISTINCT purchase FROM fact WHERE event = ?")
-            facts.bind(1, sequence)
-            var keys: [PurchaseKey] = []
-            while try facts.step() { keys.append(facts.integer(0)) }
-            facts.reset()
+            let keys = try transaction.purchases(withFactsOf: sequence)
             _ = try ingestion.recomputeAll(keys, actor.at)
         }
         changed += ingestion.changedRows
-        try audit("replay", nil, actor, name)
+        let user = try database.prepare("SELECT user_id FROM event WHERE seq = ?")
+        user.bind(1, sequence)
+        let owner = try user.step() ? user.optionalText(0).map { UserID(unchecked: $0) } : nil
+        user.reset()
+        try audit("replay", owner, actor, name)
         return .replayed(outcome)
+    }
+
+    // MARK: - The election of all rows anew
+
+    /// How far the election has come.
+    private struct Election {
+        var last: PurchaseKey = 0
+        var purchases = 0
+        var changed = 0
+        /// How long to wait for other work before the next step.
+        var pauseMillis = 0
+        /// A database that takes no write is not asked again at once.
+        static let pauseAfterFailure = 1000
     }
 
     /// A few purchases of an election that goes through all of them, in a transaction of its own, so that deliveries wait
     /// no longer than for one of their own batches.
-    private func reelectSome() {
-        guard let last = reelectedUpTo else { return }
+    private func electSome() {
+        guard var election else { return }
         var changed: [ChangedRow] = []
+        var isDone = false
         do throws(StorageError) {
             let query = try database.prepare("SELECT id FROM purchase WHERE id > ? ORDER BY id LIMIT ?")
-            query.bind(1, last)
+            query.bind(1, election.last)
             query.bind(2, Int64(Self.batchMax))
             var keys: [PurchaseKey] = []
             while try query.step() { keys.append(query.integer(0)) }
@@ -229,18 +251,24 @@ final class SQLiteWriter {
             var ingestion = Ingestion(policy: policy, transaction: transaction)
             _ = try ingestion.recomputeAll(keys, UnixMillis(wallClockMillis()))
             changed = ingestion.changedRows
-            if keys.isEmpty { try transaction.setMeta(Reelection.metaName, PolicyCoding.encode(policy)) }
+            isDone = keys.isEmpty
+            if isDone { try transaction.setMeta(Reelection.unfinishedName, "") }
             try transaction.saveVersion()
             try commit.run()
-            reelectedUpTo = keys.last
+            election.last = keys.last ?? election.last
+            election.purchases += keys.count
         } catch {
-            // Tried again with the next turn.
             abandon()
             measurements.failures.add()
+            self.election?.pauseMillis = Election.pauseAfterFailure
             return
         }
         commits.increment()
         measurements.rowsChanged.add(changed.count)
+        election.changed += changed.count
+        election.pauseMillis = 0
+        self.election = isDone ? nil : election
+        if isDone { Reelection.announce(purchases: election.purchases, changed: election.changed) }
         if !changed.isEmpty { onChange(changed) }
         checkpoints.afterCommit()
     }

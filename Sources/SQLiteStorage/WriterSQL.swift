@@ -4,6 +4,7 @@ internal import Storage
 struct WriterSQL {
     let insertEvent: Statement
     let concludeEvent: Statement
+    let describeEvent: Statement
     let purchaseByID: Statement
     let createPurchase: Statement
     let bindID: Statement
@@ -28,6 +29,8 @@ struct WriterSQL {
     let purchasesCarrying: Statement
     let insertFact: Statement
     let facts: Statement
+    let purchasesOfEvent: Statement
+    let deleteFacts: Statement
     let insertLink: Statement
     let newestLink: Statement
     let upsertClaim: Statement
@@ -55,6 +58,9 @@ struct WriterSQL {
         )
         concludeEvent = try database.prepare(
             "UPDATE event SET outcome = ?, user_id = ?, reason = ?, payload = ? WHERE seq = ?"
+        )
+        describeEvent = try database.prepare(
+            "UPDATE event SET type = ?, environment = ?, occurred_at = ? WHERE seq = ?"
         )
         purchaseByID = try database.prepare(
             "SELECT purchase FROM external_id WHERE environment = ? AND namespace = ? AND value = ?"
@@ -115,6 +121,8 @@ struct WriterSQL {
             WHERE fact.purchase = ? ORDER BY fact.event, fact.place
             """
         )
+        purchasesOfEvent = try database.prepare("SELECT DISTINCT purchase FROM fact WHERE event = ?")
+        deleteFacts = try database.prepare("DELETE FROM fact WHERE event = ?")
         insertLink = try database.prepare(
             """
             INSERT INTO link (provider, customer, user_id, at, event_id, first_at) VALUES (?1, ?2, ?3, ?4, ?5, ?4)

@@ -66,7 +66,7 @@ package struct Ingestion<Transaction: StorageTransaction> {
         switch event.verdict {
         case .observed(let reason): conclusion = EventConclusion(outcome: .observed, reason: reason)
         case .quarantined(let reason): conclusion = EventConclusion(outcome: .quarantined, reason: reason)
-        case .counted, nil: conclusion = try apply(incoming, sequence)
+        case .counted, nil: conclusion = try apply(incoming, sequence, Reach(), at: incoming.receivedAt)
         }
         switch conclusion.outcome {
         case .parked, .unmapped, .quarantined: conclusion.payload = incoming.redactedPayload()
@@ -76,23 +76,48 @@ package struct Ingestion<Transaction: StorageTransaction> {
         return conclusion.outcome
     }
 
-    /// Takes a recorded event in again, with what its body says now. Its facts replace the ones it had.
+    /// Takes a recorded event in again, with what its body says now, under its own id and times. Its facts replace the ones it
+    /// had; what it told of links, claims and transfers stays, because others may have told the same.
+    ///
+    /// - Parameter moment: When it is replayed: the time of the rows that change.
     package mutating func replay(
         _ sequence: EventSequence,
         _ incoming: IncomingEvent,
-        before: EventOutcome
+        before: EventOutcome,
+        at moment: UnixMillis
     ) throws(StorageError) -> EventOutcome {
+        let event = incoming.event
+        // A body that was understood once and is not any more takes nothing away from anyone.
+        if case .quarantined = event.verdict, before != .quarantined { return before }
+        try transaction.describe(
+            sequence,
+            EventRecord(
+                provider: incoming.provider,
+                eventID: event.eventID,
+                type: event.type,
+                environment: event.environment,
+                occurredAt: event.occurredAt,
+                receivedAt: incoming.receivedAt
+            )
+        )
+        var reach = Reach()
+        reach.dependents = Set(try transaction.removeFacts(of: sequence))
         var conclusion: EventConclusion
-        switch incoming.event.verdict {
-        case .observed(let reason): conclusion = EventConclusion(outcome: .observed, reason: reason)
+        switch event.verdict {
+        case .observed(let reason):
+            _ = try settle(reach, moment)
+            conclusion = EventConclusion(outcome: .observed, reason: reason)
+        case .counted:
+            _ = try settle(reach, moment)
+            conclusion = EventConclusion(outcome: .observed)
         case .quarantined(let reason): conclusion = EventConclusion(outcome: .quarantined, reason: reason)
-        case .counted, nil: conclusion = try apply(incoming, sequence)
+        case nil: conclusion = try apply(incoming, sequence, reach, at: moment)
         }
         switch conclusion.outcome {
         case .parked, .unmapped, .quarantined: conclusion.payload = incoming.redactedPayload()
         case .unchanged, .stale:
-            // What could not count before counts now, even when a changed configuration has brought it into the row already.
-            if before == .unmapped || before == .parked || before == .quarantined { conclusion.outcome = .applied }
+            // What did not count when it came counts now, even when a new map or link has brought it into the row already.
+            if before == .unmapped || before == .parked { conclusion.outcome = .applied }
         case .applied, .duplicate, .observed: break
         }
         try transaction.conclude(sequence, conclusion)
@@ -133,16 +158,19 @@ package struct Ingestion<Transaction: StorageTransaction> {
         var merged = false
     }
 
+    /// - Parameter reach: What is to be worked out again besides what the event itself touches.
     private mutating func apply(
         _ incoming: IncomingEvent,
-        _ sequence: EventSequence
+        _ sequence: EventSequence,
+        _ reach: Reach,
+        at moment: UnixMillis
     ) throws(StorageError) -> EventConclusion {
         let time = min(
             incoming.event.occurredAt ?? incoming.receivedAt,
             incoming.receivedAt.adding(millis: Self.earlyMillis) < incoming.event.occurredAt ?? incoming.receivedAt
                 ? incoming.receivedAt : .latest
         )
-        var reach = Reach()
+        var reach = reach
         reach.eventID = incoming.event.eventID
         var place = 0
         for effect in incoming.event.effects {
@@ -191,7 +219,7 @@ package struct Ingestion<Transaction: StorageTransaction> {
                 reach.dependents.formUnion(try transaction.purchases(carrying: externalID))
             }
         }
-        return try settle(reach, incoming.receivedAt)
+        return try settle(reach, moment)
     }
 
     /// A version or a time from the future is kept with the moment it arrived; a moment that cannot be is the arrival.

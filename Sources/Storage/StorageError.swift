@@ -23,4 +23,12 @@ public enum StorageError: Error, Hashable, Sendable, CustomStringConvertible {
         case .overloaded: "more writes are waiting than the database takes"
         }
     }
+
+    /// Whether it says something of the whole database, not only of what was asked.
+    public var isOfTheDatabase: Bool {
+        switch self {
+        case .busy, .full, .unavailable, .wrongSchema, .overloaded: true
+        case .damaged: false
+        }
+    }
 }

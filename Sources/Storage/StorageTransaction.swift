@@ -108,6 +108,8 @@ package protocol StorageTransaction: AnyObject {
     /// Nil when (provider, event id) was seen before.
     func insert(_ event: EventRecord) throws(StorageError) -> EventSequence?
     func conclude(_ event: EventSequence, _ conclusion: EventConclusion) throws(StorageError)
+    /// Writes type, environment and time of a recorded event anew: its body was read again.
+    func describe(_ event: EventSequence, _ record: EventRecord) throws(StorageError)
 
     // Purchases.
     func purchase(known id: ExternalID, in environment: StoreEnvironment) throws(StorageError) -> PurchaseKey?
@@ -150,6 +152,9 @@ package protocol StorageTransaction: AnyObject {
         place: Int
     ) throws(StorageError)
     func facts(of key: PurchaseKey) throws(StorageError) -> [RecordedFact]
+    /// Forgets the facts of an event; the purchases that had some of them.
+    func removeFacts(of event: EventSequence) throws(StorageError) -> [PurchaseKey]
+    func purchases(withFactsOf event: EventSequence) throws(StorageError) -> [PurchaseKey]
 
     // Identities.
     /// True when the customer is somebody else now, or the same user since another moment.

@@ -86,6 +86,8 @@ public enum StoreResult: Hashable, Sendable {
     case identityAdded(isNew: Bool)
     case erased
     case replayed(EventOutcome)
+    /// Nothing is kept of the event that could be read again.
+    case notReplayable
     case adopted
     case ready
 }

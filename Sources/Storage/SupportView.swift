@@ -156,6 +156,15 @@ public struct UserView: Hashable, Sendable {
     }
 }
 
+extension UserView {
+    /// The purchases in production, as the rules see them.
+    public var candidates: [Candidate] {
+        purchases.filter { $0.environment == .production }.compactMap { purchase in
+            purchase.outcome.map { Candidate(purchaseID: purchase.purchaseID, outcome: $0) }
+        }
+    }
+}
+
 /// A change made with a key.
 public struct AuditView: Hashable, Sendable {
     public var sequence: Int64

@@ -164,11 +164,9 @@ struct GrantTests {
         let gateway = try RunningGateway().start()
         try gateway.grant("u1", until: nil, id: "g1")
         #expect(try gateway.ask("DELETE", "/v1/users/u1/grants/g1").status == 200)
-        withKnownIssue("GET /v1/audit has no route yet") {
-            let audit = try gateway.ask("GET", "/v1/audit").json()["audit"]?.array ?? []
-            #expect(audit.count == 2)
-            #expect(audit.allSatisfy { $0["key_id"] == "env:admin" && $0["user_id"] == "u1" })
-        }
+        let audit = try gateway.ask("GET", "/v1/audit").json()["audit"]?.array ?? []
+        #expect(audit.map(\.["action"]) == ["end_grant", "grant"])
+        #expect(audit.allSatisfy { $0["key_id"] == "env:admin" && $0["user_id"] == "u1" && $0["detail"] == "g1" })
         try gateway.stop()
         let rows = try SQLDatabase(gateway.database).rows(
             "SELECT key_id, action, user_id, detail FROM audit ORDER BY seq"

@@ -129,6 +129,22 @@ final class RunningGateway {
         process?.send(signal: SIGHUP)
     }
 
+    /// SIGHUP; what was logged until the gateway had read its configuration again, or had refused it.
+    @discardableResult
+    func reload(within seconds: Double = 20) throws -> String {
+        let known = text(of: "gateway.log").utf8.count
+        process?.send(signal: SIGHUP)
+        let end = ContinuousClock.now + .seconds(seconds)
+        while ContinuousClock.now < end {
+            let log = String(decoding: text(of: "gateway.log").utf8.dropFirst(known), as: UTF8.self)
+            if log.hasSuffix("\n"), log.contains("configuration read again") || log.contains("the old one stays") {
+                return log
+            }
+            Thread.sleep(forTimeInterval: 0.005)
+        }
+        throw GatewayTestError("SIGHUP was not answered in time: \(logTail)")
+    }
+
     /// For whoever sends SIGKILL from another thread.
     var processNumber: Int32 { process?.identifier ?? -1 }
 

@@ -91,6 +91,8 @@ import Testing
         let written = lines.filter { $0.contains("\"filler\"") }.count
         #expect(written > 0 && lossesTold(in: lines) > 0)
         #expect(written + lossesTold(in: lines) == 200)
+        // Told once in the log, counted for good.
+        #expect(sink.droppedCount == 200 - written)
         sink.close()
         close(ends.read)
     }

@@ -10,7 +10,7 @@ internal import Testing
 final class Ledger {
     let folder: TemporaryFolder
     let path: String
-    let policy: EntitlementPolicy
+    private(set) var policy: EntitlementPolicy
     let database: SQLiteDatabase
     let transaction: SQLiteTransaction
     /// Keeps the folder of a continued ledger.
@@ -68,6 +68,12 @@ final class Ledger {
         try transaction.saveVersion()
         try database.execute("COMMIT")
         return outcomes
+    }
+
+    /// The seller has changed the policy.
+    func adopt(_ policy: EntitlementPolicy) throws {
+        self.policy = policy
+        _ = try Rebuild(database: database, transaction: transaction, policy: policy).run(now: day(200))
     }
 
     func erase(_ user: UserID, at moment: UnixMillis) throws {

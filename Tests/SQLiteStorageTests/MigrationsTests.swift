@@ -85,6 +85,34 @@ struct MigrationsTests {
         #expect(Migrations.known.map(\.number) == Array(1...Migrations.known.count))
     }
 
+    @Test("a database that was in use before the counts were kept is counted once")
+    func countsOfWhatWasThere() throws {
+        try database { path in
+            let database = try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: 0)
+            try database.execute(
+                "CREATE TABLE migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL) STRICT"
+            )
+            for migration in Migrations.known.prefix(2) {
+                try database.execute(migration.sql)
+                try database.execute(
+                    "INSERT INTO migration VALUES (\(migration.number), '\(migration.name)', '\(migration.checksum)')"
+                )
+            }
+            try database.execute(
+                """
+                INSERT INTO subscription VALUES ('u1', 0, 1, 1, x''), ('u2', 0, 2, 1, x''), ('u2', 1, 3, 1, x'');
+                INSERT INTO event (provider, event_id, type, outcome, received_at)
+                    VALUES ('creem', 'e1', '', 0, 5), ('creem', 'e2', '', 6, 9), ('stripe', 'e1', '', 0, 7);
+                """
+            )
+            _ = try Migrations.apply(to: path)
+            let counts = try SQLiteReader(path: path, commits: CommitCounter()).counts()
+            #expect(counts.rows == [.production: 2, .sandbox: 1])
+            #expect(counts.lastArrivals == [ProviderID("creem"): UnixMillis(9), ProviderID("stripe"): UnixMillis(7)])
+            #expect(counts.unmappedEvents == 1 && counts.quarantinedEvents == 0)
+        }
+    }
+
     @Test("what is no database is refused")
     func noDatabase() throws {
         try database { path in

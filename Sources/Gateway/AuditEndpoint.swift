@@ -1,0 +1,43 @@
+internal import Entitlements
+internal import HTTPServer
+internal import Platform
+internal import SQLiteStorage
+internal import Storage
+
+/// `GET /v1/audit`: who changed what with which key, newest first.
+extension GatewayHandler {
+    func audit(_ request: Request, _ response: inout Response) -> Disposition {
+        guard authorize(request, .admin, &response) != nil else { return .done }
+        guard let page = page(request, &response) else { return .done }
+        do throws(StorageError) {
+            let entries = try reader.audit(limit: page.limit, before: page.before)
+            json.reset()
+            json.raw("{\"audit\":[")
+            for entry in entries { writeAudit(entry) }
+            json.raw("],\"next\":")
+            writeNext(entries.last?.sequence, isFull: entries.count == page.limit)
+            json.raw("}")
+            send(200, &response)
+        } catch {
+            Log.error("a read failed", ("reason", .string(error.description)))
+            write(.unavailable("the database cannot be read", retryAfter: 1), &response)
+        }
+        return .done
+    }
+
+    private func writeAudit(_ entry: AuditView) {
+        json.separate()
+        json.raw("{")
+        json.key("at")
+        json.time(entry.at)
+        json.key("key_id")
+        json.string(entry.keyID)
+        json.key("action")
+        json.string(entry.action)
+        json.key("user_id")
+        json.optional(entry.user)
+        json.key("detail")
+        json.string(entry.detail)
+        json.raw("}")
+    }
+}

@@ -1,0 +1,51 @@
+internal import Entitlements
+internal import SQLiteStorage
+internal import Storage
+
+/// What every loop has a copy of. Nothing in it changes; when the configuration is read again, each loop is sent another.
+struct GatewayContext: Sendable {
+    let services: GatewayServices
+    let registry: ProviderRegistry
+    let environmentKeys: [KeyRing.Key]
+    /// What the database held when this was made; each loop is told of later changes.
+    let storedKeys: [KeyRing.Key]
+    let policy: EntitlementPolicy
+    let defaultEntitlement: [UInt8]
+    let metricsAreOpen: Bool
+    /// By provider; at least those that are on.
+    let webhooks: [String: WebhookMeasurements]
+
+    var store: SQLiteStore { services.store }
+    var sync: ProviderSync { services.sync }
+
+    /// Makes everything that a configuration decides, but what is written with it.
+    ///
+    /// - Parameter mintsKeys: Without any key, keys are made; only for a first start.
+    /// - Throws: What of it cannot work.
+    init(
+        _ configuration: GatewayConfiguration,
+        _ services: GatewayServices,
+        mintsKeys: Bool
+    ) throws(ConfigurationError) {
+        self.services = services
+        registry = try ProviderRegistry(configuration)
+        try registry.refuseUnknownProviders(in: configuration.policy)
+        let keys = try KeyStore.keys(configuration, database: services.store.path, mintsKeys: mintsKeys)
+        (environmentKeys, storedKeys) = (keys.environment, keys.stored)
+        policy = configuration.policy
+        defaultEntitlement = Array(configuration.policy.defaultEntitlement.utf8)
+        metricsAreOpen = configuration.metricsAreOpen
+        webhooks = services.measurements.webhooks(of: registry.adapters.keys)
+    }
+}
+
+/// What lives as long as the gateway, whatever is configured.
+struct GatewayServices: Sendable {
+    let store: SQLiteStore
+    let counting: StoreCounting
+    let measurements: Measurements
+    let readiness: Readiness
+    let sync: ProviderSync
+    /// The place among the listen addresses of the one for operators; nil when there is none of its own.
+    let adminListener: Int?
+}

@@ -1,0 +1,184 @@
+internal import Entitlements
+internal import HTTPServer
+internal import Platform
+internal import SQLiteStorage
+internal import Storage
+
+/// `GET /metrics`: everything that is measured, in the text format of Prometheus (contract section 10).
+extension GatewayHandler {
+    func metrics(_ request: Request, _ response: inout Response, _ ticket: ReplyTicket) -> Disposition {
+        if !context.metricsAreOpen, authorize(request, .read, &response) == nil { return .done }
+        let mailbox = mailbox
+        let services = context.services
+        let isTaken = services.counting.ask(context.policy) { result in
+            // Written on the thread that counts: no loop spends its time on a text this long.
+            let now = UnixMillis(wallClockMillis())
+            _ = mailbox.post(.measured(ticket, MetricsText(services, result, now: now).bytes))
+        }
+        guard isTaken else {
+            write(.unavailable("too many wait for the counts already", retryAfter: 1), &response)
+            return .done
+        }
+        return .later
+    }
+
+    func send(_ metrics: [UInt8], _ response: inout Response) {
+        response.start(200)
+        response.header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+        response.header("Cache-Control", "no-store")
+        unsafe metrics.withUnsafeBytes { unsafe response.finish(body: $0) }
+    }
+}
+
+extension MetricsText {
+    /// Everything that is measured. What the process knows of itself is told even when the database cannot be counted.
+    fileprivate init(
+        _ services: GatewayServices,
+        _ result: Result<StoreCounting.Result, StorageError>,
+        now: UnixMillis
+    ) {
+        self.init()
+        process(services.measurements)
+        requests(services.measurements)
+        webhooks(services.measurements)
+        writer(services.store)
+        switch result {
+        case .success(let result):
+            counts(result.counts)
+            overlapping(result.overlappingUsers)
+            arrivals(result.counts, services.measurements, now: now)
+            memory(result.residentBytes)
+        case .failure(let error): Log.error("a count failed", ("reason", .string(error.description)))
+        }
+    }
+
+    fileprivate mutating func process(_ measurements: Measurements) {
+        metric("gateway_build_info", .gauge, "The version that runs, always 1.") {
+            $0.value(1, ["version": GatewayVersion.text])
+        }
+        metric("process_start_time_seconds", .gauge, "When the process started, in seconds since 1970.") {
+            $0.value(Double(measurements.startedAt.value) / 1000)
+        }
+        metric("gateway_open_connections", .gauge, "Connections of clients that are open now.") {
+            $0.value(measurements.openConnections)
+        }
+        metric("gateway_log_lines_dropped_total", .counter, "Log lines that nobody read in time.") {
+            $0.value(Log.droppedCount)
+        }
+    }
+
+    fileprivate mutating func memory(_ residentBytes: Int?) {
+        guard let residentBytes else { return }
+        metric("process_resident_memory_bytes", .gauge, "Memory of the process that is in RAM.") {
+            $0.value(residentBytes)
+        }
+    }
+
+    fileprivate mutating func requests(_ measurements: Measurements) {
+        let loops = measurements.requests
+        metric("gateway_http_requests_total", .counter, "Requests that were answered, by route and kind of status.") {
+            for route in Route.allCases {
+                for digit in RequestMeasurements.classes {
+                    let count = loops.reduce(0) { $0 + $1.answers(route, statusClass: digit) }
+                    if count > 0 { $0.value(count, ["route": "\(route.template)", "status": "\(digit)xx"]) }
+                }
+            }
+        }
+        let bounds = RequestMeasurements.boundsMicros.map { String(Double($0) / 1_000_000) }
+        metric(
+            "gateway_http_request_duration_seconds",
+            .histogram,
+            "From the whole request to its answer; without those that asked to wait."
+        ) {
+            for route in Route.allCases {
+                let all = loops.map { $0.latency(route) }
+                let buckets = all.reduce(into: [Int](repeating: 0, count: bounds.count + 1)) { sum, one in
+                    for (index, count) in one.buckets.enumerated() { sum[index] += count }
+                }
+                guard buckets.contains(where: { $0 > 0 }) else { continue }
+                let micros = all.reduce(0) { $0 + $1.sumMicros }
+                let sum = String(Double(micros) / 1_000_000)
+                $0.histogram(buckets, bounds: bounds, sum: sum, ["route": "\(route.template)"])
+            }
+        }
+    }
+
+    fileprivate mutating func webhooks(_ measurements: Measurements) {
+        let providers = measurements.allWebhooks.sorted { $0.key < $1.key }
+        metric(
+            "gateway_webhooks_total",
+            .counter,
+            "Deliveries by provider and outcome; unauthorized: not believed, failed: not stored."
+        ) {
+            for (provider, webhooks) in providers {
+                for outcome in EventOutcome.allCases {
+                    $0.value(webhooks.count(outcome), ["provider": provider, "outcome": outcome.name])
+                }
+                $0.value(webhooks.unauthorized.value, ["provider": provider, "outcome": "unauthorized"])
+                $0.value(webhooks.failed.value, ["provider": provider, "outcome": "failed"])
+            }
+        }
+    }
+
+    fileprivate mutating func writer(_ store: SQLiteStore) {
+        metric("gateway_writes_waiting", .gauge, "Writes that wait for the writer; more than 4096 are refused.") {
+            $0.value(store.waiting)
+        }
+        let measured = store.measurements
+        metric("gateway_write_batch_size", .histogram, "Writes in one transaction.") {
+            let sizes = measured.batchSize
+            $0.histogram(sizes.counts, bounds: sizes.bounds.map { String($0) }, sum: String(sizes.sum))
+        }
+        metric("gateway_commit_duration_seconds", .histogram, "COMMIT with the sync of the disk.") {
+            let commits = measured.commitMicros
+            $0.histogram(
+                commits.counts,
+                bounds: commits.bounds.map { String(Double($0) / 1_000_000) },
+                sum: String(Double(commits.sum) / 1_000_000)
+            )
+        }
+        metric("gateway_write_failures_total", .counter, "Transactions that did not come through.") {
+            $0.value(measured.failures.value)
+        }
+        metric("gateway_rows_changed_total", .counter, "Rows of users that were written.") {
+            $0.value(measured.rowsChanged.value)
+        }
+    }
+
+    fileprivate mutating func counts(_ counts: StoreCounts) {
+        metric("gateway_rows", .gauge, "Users who have a row, by environment.") {
+            for environment in StoreEnvironment.allCases {
+                $0.value(counts.rows[environment] ?? 0, ["environment": environment.name])
+            }
+        }
+        metric("gateway_parked_purchases", .gauge, "Purchases whose user is not known yet.") {
+            $0.value(counts.parkedPurchases)
+        }
+        metric("gateway_unmapped_events", .gauge, "Events whose product is in no map; replay them after a fix.") {
+            $0.value(counts.unmappedEvents)
+        }
+        metric("gateway_quarantined_events", .gauge, "Events that could not be understood.") {
+            $0.value(counts.quarantinedEvents)
+        }
+    }
+
+    /// Not told until it was counted for the first time.
+    fileprivate mutating func overlapping(_ users: Int?) {
+        guard let users else { return }
+        metric("gateway_overlapping_users", .gauge, "People who pay twice: two live purchases that will renew.") {
+            $0.value(users)
+        }
+    }
+
+    /// A provider that has gone quiet: the newest delivery this process saw, or the newest event in the database.
+    fileprivate mutating func arrivals(_ counts: StoreCounts, _ measurements: Measurements, now: UnixMillis) {
+        let webhooks = measurements.allWebhooks
+        metric("gateway_seconds_since_last_delivery", .gauge, "Seconds since the provider was last heard of.") {
+            for provider in webhooks.keys.sorted() {
+                let moments = [webhooks[provider]?.lastDelivery, counts.lastArrivals[ProviderID(provider)]]
+                guard let last = moments.compactMap(\.self).max() else { continue }
+                $0.value(Double(max(0, now.value - last.value)) / 1000, ["provider": provider])
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+internal import HTTPServer
+
+/// One page of a list that is read from its newest entry on.
+struct Page {
+    var limit: Int
+    /// Only entries before this place; nil: from the newest.
+    var before: Int64?
+}
+
+/// `limit` and `after` of a query, and `next` of an answer.
+extension GatewayHandler {
+    private static let pageDefault = 50
+    private static let pageMax = 500
+
+    /// The page that is asked for; a bad one is answered.
+    func page(_ request: Request, _ response: inout Response) -> Page? {
+        var page = Page(limit: Self.pageDefault)
+        if let text = parameter("limit", of: request) {
+            guard let limit = Int(text), (1...Self.pageMax).contains(limit) else {
+                write(.badRequest("limit: expected a number from 1 to \(Self.pageMax)"), &response)
+                return nil
+            }
+            page.limit = limit
+        }
+        if let text = parameter("after", of: request) {
+            guard let place = Int64(text), place > 0 else {
+                write(.badRequest("after: expected the next of an earlier page"), &response)
+                return nil
+            }
+            page.before = place
+        }
+        return page
+    }
+
+    /// A parameter as text; nil when it is missing or empty, and empty when it is no UTF-8.
+    func parameter(_ name: StaticString, of request: Request) -> String? {
+        guard let value = unsafe RequestTarget.parameter(name, in: request.query), value.count > 0 else { return nil }
+        return unsafe RequestTarget.text(value, plusIsSpace: true) ?? ""
+    }
+
+    func writeNext(_ last: Int64?, isFull: Bool) {
+        if isFull, let last { json.string(String(last)) } else { json.null() }
+    }
+}

@@ -1,0 +1,89 @@
+public import Entitlements
+public import Storage
+
+/// What is counted for whoever watches the store. The database keeps the large counts itself; the small ones have an index
+/// of their own.
+extension SQLiteReader {
+    /// What is cheap to count, however many users there are.
+    public func counts() throws(StorageError) -> StoreCounts {
+        letGo()
+        var counts = StoreCounts()
+        let rows = try database.prepare("SELECT environment, count FROM row_count")
+        while try rows.step() {
+            guard let environment = StoreEnvironment(rawValue: UInt8(truncatingIfNeeded: rows.integer(0))) else {
+                continue
+            }
+            counts.rows[environment] = Int(rows.integer(1))
+        }
+        // The purchase of a person who was erased waits for nobody. Compared as bytes: the mark begins with a NUL.
+        let parked = try database.prepare(
+            """
+            SELECT count(*) FROM purchase INDEXED BY purchase_parked WHERE owner IS NULL AND NOT EXISTS (
+                SELECT 1 FROM dependency WHERE dependency.purchase = purchase.id
+                    AND substr(CAST(node AS BLOB), 1, ?2) = ?1)
+            """
+        )
+        let erased = Array(Ownership.Dependency.user(UserID.erased(mark: "")).node.utf8)
+        parked.bind(1, erased)
+        parked.bind(2, Int64(erased.count))
+        if try parked.step() { counts.parkedPurchases = Int(parked.integer(0)) }
+        parked.reset()
+        let events = try database.prepare(
+            "SELECT outcome, count(*) FROM event INDEXED BY event_to_look_at WHERE outcome >= 5 GROUP BY outcome"
+        )
+        while try events.step() {
+            switch EventOutcome(rawValue: UInt8(truncatingIfNeeded: events.integer(0))) {
+            case .unmapped: counts.unmappedEvents = Int(events.integer(1))
+            case .quarantined: counts.quarantinedEvents = Int(events.integer(1))
+            default: continue
+            }
+        }
+        let arrivals = try database.prepare("SELECT provider, received_at FROM last_arrival")
+        while try arrivals.step() {
+            counts.lastArrivals[ProviderID(arrivals.text(0))] = UnixMillis(arrivals.integer(1))
+        }
+        return counts
+    }
+
+    /// People with two or more live purchases that will renew: they pay twice. Goes through the index of all owners, and
+    /// reads the purchases of those who have two: for a million users that takes a second, not a moment.
+    ///
+    /// - Parameter moment: What is live is judged at this time.
+    public func overlappingPeople(
+        _ policy: EntitlementPolicy,
+        at moment: UnixMillis
+    ) throws(StorageError) -> Int {
+        letGo()
+        let candidates = try database.prepare(
+            """
+            SELECT owner FROM purchase INDEXED BY purchase_of_owner WHERE owner IS NOT NULL AND environment = 0
+                AND owner NOT IN (SELECT user_id FROM person)
+            GROUP BY owner HAVING count(*) > 1
+            UNION ALL
+            SELECT min(person.user_id) FROM person
+            JOIN purchase ON purchase.owner = person.user_id AND purchase.environment = 0
+            GROUP BY person.person HAVING count(*) > 1
+            """
+        )
+        let purchases = try database.prepare(
+            """
+            SELECT id, environment, provider, purchase_id, owner, outcome FROM purchase
+            WHERE environment = 0 AND owner IN (SELECT ?1 UNION
+                SELECT user_id FROM person WHERE person = (SELECT person FROM person WHERE user_id = ?1))
+            """
+        )
+        var count = 0
+        while try candidates.step() {
+            purchases.bind(1, candidates.text(0))
+            var found: [Candidate] = []
+            while try purchases.step() {
+                let record = try SQLiteTransaction.record(purchases)
+                guard let outcome = record.outcome else { continue }
+                found.append(Candidate(purchaseID: record.purchaseID, outcome: outcome))
+            }
+            purchases.reset()
+            if !policy.overlapping(found, at: moment).isEmpty { count += 1 }
+        }
+        return count
+    }
+}

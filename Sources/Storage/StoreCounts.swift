@@ -1,0 +1,16 @@
+public import Entitlements
+
+/// How much of what the store holds, for whoever watches it.
+public struct StoreCounts: Hashable, Sendable {
+    /// Rows of each environment: users whom anything was ever given or taken.
+    public var rows: [StoreEnvironment: Int] = [:]
+    /// Purchases whose user is not known yet.
+    public var parkedPurchases = 0
+    /// Events whose product is in no map, and events that could not be understood.
+    public var unmappedEvents = 0
+    public var quarantinedEvents = 0
+    /// When the newest event of each provider came.
+    public var lastArrivals: [ProviderID: UnixMillis] = [:]
+
+    public init() {}
+}

@@ -121,11 +121,12 @@ struct ManifestAPITests {
 
     @Test("every manifest that comes with the program can be read")
     func all() throws {
-        for manifest in try BuiltInProviders.manifests() {
-            let api = try #require(manifest.api, "\(manifest.provider.name)")
+        let described = try BuiltInProviders.manifests().filter { $0.api != nil }
+        #expect(Set(described.map(\.provider.name)) == Set(Self.examples.map(\.provider)))
+        for manifest in described {
+            let api = try #require(manifest.api)
             #expect(api.keyVariable == manifest.provider.name.uppercased() + "_API_KEY")
             #expect(api.baseVariable == manifest.provider.name.uppercased() + "_API_BASE")
-            #expect(Set(Self.examples.map(\.provider)).contains(manifest.provider.name))
         }
     }
 

@@ -80,18 +80,20 @@ struct OrderedState: Sendable {
             let state = told.withMomentsThatCanBe
             let order = StateOrder(
                 period: state.periodStart?.value ?? StateOrder.noPeriod,
-                version: (state.arrival ?? state.version).value,
+                version: state.countedVersion.value,
                 told: state.version.value,
                 severity: state.condition.severity,
                 eventID: recorded.eventID
             )
             states.append(OrderedState(state: state, order: order, provider: recorded.provider))
         }
-        // States from the future keep their own order among themselves: each counts as the latest arrival of those that say
-        // they are not later, so that the order in which they arrived cannot turn them round.
+        // States from the future keep their own order among themselves: one that is too early to be believed counts no less
+        // than those from the future that say they are not later, so that neither the order in which they arrived nor the
+        // bound of what is believed can turn them round.
         let early = states.filter { $0.state.arrival != nil }
         for index in states.indices where states[index].state.arrival != nil {
             let told = states[index].order.told
+            guard states[index].order.version != told else { continue }
             states[index].order.version = early.filter { $0.order.told <= told }.map(\.order.version).max() ?? told
         }
         // An order or checkout that started a subscription is not a purchase for life (contract section 4). An end that
@@ -114,6 +116,17 @@ struct OrderedState: Sendable {
 extension PurchaseState {
     /// A moment of the provider's that lies further ahead than any test clock is a mistake, and would outlive everything.
     public static let aheadMillis: Int64 = 3 * 366 * UnixMillis.millisPerDay
+
+    /// A version further ahead of its arrival than this is noted: a clock that is a little fast is not.
+    public static let noticedMillis: Int64 = 3_600_000
+    /// A version further ahead of its arrival than this counts as the arrival (rule 1).
+    public static let believedMillis = UnixMillis.millisPerDay
+
+    /// The version as it counts in the order.
+    public var countedVersion: UnixMillis {
+        guard let arrival, version > arrival.adding(millis: Self.believedMillis) else { return version }
+        return arrival
+    }
 
     /// The state with the arrival in place of an absurd moment, where the state's own time is that moment.
     fileprivate var withMomentsThatCanBe: PurchaseState {

@@ -46,7 +46,7 @@ package struct Ingestion<Transaction: StorageTransaction> {
     }
 
     /// An event more than this after its arrival counts as the arrival (rule 1).
-    static var earlyMillis: Int64 { UnixMillis.millisPerDay }
+    static var earlyMillis: Int64 { PurchaseState.believedMillis }
 
     package mutating func ingest(_ incoming: IncomingEvent) throws(StorageError) -> EventOutcome {
         if incoming.event.verdict == .counted { return .observed }
@@ -225,11 +225,12 @@ package struct Ingestion<Transaction: StorageTransaction> {
     /// A version or a time from the future is kept with the moment it arrived; a moment that cannot be is the arrival.
     private func arrived(_ fact: Fact, at arrival: UnixMillis) -> Fact {
         let horizon = arrival.adding(millis: Self.earlyMillis)
+        let noticed = arrival.adding(millis: PurchaseState.noticedMillis)
         let absurd = arrival.adding(millis: PurchaseState.aheadMillis)
         func possible(_ moment: UnixMillis) -> UnixMillis { moment > absurd ? arrival : moment }
         switch fact {
         case .state(var state):
-            if state.version > horizon { state.arrival = arrival }
+            if state.version > noticed { state.arrival = arrival }
             return .state(state)
         case .owner(var statement):
             if statement.at > horizon { statement.at = arrival }
@@ -303,7 +304,7 @@ package struct Ingestion<Transaction: StorageTransaction> {
     private func isOlder(_ state: PurchaseState, than newest: StateOrder, _ eventID: String) -> Bool {
         let order = StateOrder(
             period: state.periodStart?.value ?? newest.period,
-            version: (state.arrival ?? state.version).value,
+            version: state.countedVersion.value,
             told: state.version.value,
             severity: state.condition.severity,
             eventID: eventID

@@ -10,7 +10,7 @@ internal import Testing
 /// The log of writes begins anew although somebody reads all the time.
 @Suite(.serialized) struct LogCheckpointTests {
     /// The length at which it is begun anew, and what comes in meanwhile.
-    private static let logBytesMax = 24 << 20
+    private static let logBytesMax = 32 << 20
 
     private static func logBytes(_ path: String) -> Int {
         let attributes = try? FileManager.default.attributesOfItem(atPath: path + "-wal")

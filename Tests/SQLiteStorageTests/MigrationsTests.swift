@@ -50,7 +50,7 @@ struct MigrationsTests {
         try ledger.database.execute(
             """
             DROP INDEX mention_of_purchase; DROP INDEX contested_by_cluster; DROP TABLE contested; DROP TABLE mention;
-            ALTER TABLE fact DROP COLUMN mention; DELETE FROM migration WHERE number >= 3;
+            ALTER TABLE fact DROP COLUMN mention; DELETE FROM migration WHERE number = 3;
             """
         )
         let applied = try Migrations.apply(to: ledger.path)

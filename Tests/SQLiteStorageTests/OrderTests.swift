@@ -388,6 +388,68 @@ struct OrderTests {
     }
 
     // EVIDENCE MERGE-1
+    @Test("events from the future keep their order across the bound of what is believed")
+    func futureAcrossTheBound() throws {
+        // One is less than a day ahead and keeps its time, the other is weeks ahead and counts as its arrival.
+        let events = [
+            Say.event(
+                "stripe",
+                "e1",
+                at: 0.9,
+                [
+                    .facts(
+                        Say.named("stripe", "sub"),
+                        [
+                            .state(
+                                PurchaseState(
+                                    periodStart: day(0),
+                                    version: day(0.9),
+                                    condition: .active,
+                                    items: [.init(products: ["price"], end: day(20))],
+                                    willRenew: true
+                                )
+                            ), Say.owner("u1", at: 0),
+                        ]
+                    )
+                ],
+                receivedAt: 0
+            ),
+            Say.event(
+                "stripe",
+                "e2",
+                at: 14,
+                [
+                    .facts(
+                        Say.named("stripe", "sub"),
+                        [
+                            .state(
+                                PurchaseState(
+                                    periodStart: day(0),
+                                    version: day(14),
+                                    condition: .active,
+                                    items: [.init(products: ["price"], end: day(20))],
+                                    willRenew: false
+                                )
+                            )
+                        ]
+                    )
+                ],
+                receivedAt: 0
+            ),
+        ]
+        try expectOneResult(events, "two from the future")
+        let ledger = try Ledger()
+        try ledger.take(events)
+        let entry = try #require(try ledger.row("u1").entitlements.first)
+        #expect(!entry.willRenew)
+        // What is true when it arrives still ends what lay too far ahead.
+        try ledger.take([Say.state("stripe", "e3", of: "sub", at: 2, period: 0, end: 25, user: "u1")])
+        let later = try #require(try ledger.row("u1").entitlements.first)
+        #expect(later.willRenew)
+        #expect(later.end == day(25))
+    }
+
+    // EVIDENCE MERGE-1
     @Test("a refund from the future ends at its arrival")
     func refundFromTheFuture() throws {
         let ledger = try Ledger()

@@ -28,6 +28,13 @@ extension GatewayHandler {
             guard isRead(request, &response) else { return .done }
             return events(request, &response)
         }
+        if unsafe RequestTarget.equals(path, "/v1/changes") {
+            guard isMethod(.get, "GET", request, &response) else { return .done }
+            return changes(request, &response, ticket)
+        }
+        if unsafe RequestTarget.hasPrefix(path, "/v1/notifications") {
+            return unsafe notifications(UnsafeRawBufferPointer(rebasing: path[17...]), request, &response, ticket)
+        }
         if unsafe RequestTarget.equals(path, "/healthz") {
             guard isRead(request, &response) else { return .done }
             return healthy(&response)
@@ -61,6 +68,10 @@ extension GatewayHandler {
             guard isRead(request, &response) else { return .done }
             return unsafe entitlement(id, request, &response, ticket)
         }
+        if unsafe RequestTarget.equals(below, "export") {
+            guard isMethod(.get, "GET", request, &response) else { return .done }
+            return unsafe export(id, request, &response, ticket)
+        }
         if unsafe RequestTarget.equals(below, "grants") {
             guard isMethod(.post, "POST", request, &response) else { return .done }
             return unsafe grant(id, request, &response, ticket)
@@ -88,7 +99,7 @@ extension GatewayHandler {
         )
     }
 
-    private func isRead(_ request: Request, _ response: inout Response) -> Bool {
+    func isRead(_ request: Request, _ response: inout Response) -> Bool {
         guard request.method == .get || request.method == .head else {
             write(.methodNotAllowed("GET, HEAD"), &response)
             return false

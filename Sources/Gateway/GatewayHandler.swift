@@ -11,6 +11,8 @@ struct GatewayContext: Sendable {
     let keys: KeyRing
     let policy: EntitlementPolicy
     let defaultEntitlement: [UInt8]
+    let feed: ChangeFeed
+    let receivers: [NotifyReceiver]
 }
 
 /// What other threads send to a loop.
@@ -18,6 +20,12 @@ enum LoopMessage: Sendable {
     /// A write is done, or failed; how its request goes on.
     case stored(ReplyTicket, Continuation, Result<Committed<StoreResult>, StorageError>)
     case changed([ChangedRow])
+    /// For the streams of `GET /v1/changes`.
+    case feed([FeedEvent])
+    case feedPage(ReplyTicket, FeedPage?)
+    case feedLost
+    /// Everything kept of a person; nil when it could not be read.
+    case exported(ReplyTicket, [UInt8]?)
     /// The gateway is about to end: nobody is to wait any more.
     case stopping
 }
@@ -29,6 +37,7 @@ enum Continuation: Sendable {
     case grantEnded(grantID: String)
     case identity(IdentityRequest)
     case erase
+    case resend
     case ready
 }
 
@@ -44,6 +53,7 @@ final class GatewayHandler: RequestHandler {
     var question = AnswerQuestion()
     var lookup: [UInt8] = []
     var polls = LongPolls()
+    var streams = ChangeStreams()
     /// Readers that would wait are answered at once.
     var isStopping = false
     /// The last moment at which a write went through, in this loop's knowledge.
@@ -64,20 +74,30 @@ final class GatewayHandler: RequestHandler {
         case .stored(let ticket, let continuation, let result):
             replies.reply(to: ticket) { response in finish(continuation, result, &response) }
         case .changed(let rows): rowsChanged(rows, replies)
+        case .feed(let events): feed(events, replies)
+        case .feedPage(let ticket, let page): feedPage(ticket, page, replies)
+        case .feedLost: feedLost(replies)
+        case .exported(let ticket, let bytes): finishExport(ticket, bytes, replies)
         case .stopping:
             isStopping = true
             endPolls(replies)
+            endStreams(replies)
         }
     }
 
     func cancelled(_ ticket: ReplyTicket) {
         polls.remove(ticket)
+        dropStream(ticket)
     }
 
-    var nextDeadline: MonotonicNanos? { polls.nextDeadline }
+    var nextDeadline: MonotonicNanos? {
+        guard let stream = streams.nextDeadline else { return polls.nextDeadline }
+        return min(stream, polls.nextDeadline ?? stream)
+    }
 
     func deadlineReached(_ now: MonotonicNanos, _ replies: Replies<GatewayHandler>) {
         pollsDue(now, replies)
+        streamsDue(now, replies)
     }
 
     func loopWillSleep() {
@@ -123,6 +143,7 @@ final class GatewayHandler: RequestHandler {
             case .grantEnded(let grantID): finishGrantEnd(grantID, committed, &response)
             case .identity(let request): finishIdentity(request, committed, &response)
             case .erase: finishErase(&response)
+            case .resend: finishResend(committed, &response)
             case .ready: writeReady(&response)
             }
         }

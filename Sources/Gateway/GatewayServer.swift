@@ -13,11 +13,24 @@ public final class GatewayServer: Sendable {
     private let server: HTTPServer<GatewayHandler>
     private let store: SQLiteStore
     private let loops: LoopMailboxes
+    private let feed: ChangeFeed
+    private let feedThread: WorkerThread
+    private let notifier: Notifier
 
-    private init(server: HTTPServer<GatewayHandler>, loops: LoopMailboxes, store: SQLiteStore) {
+    private init(
+        server: HTTPServer<GatewayHandler>,
+        loops: LoopMailboxes,
+        store: SQLiteStore,
+        feed: ChangeFeed,
+        feedThread: WorkerThread,
+        notifier: Notifier
+    ) {
         self.server = server
         self.loops = loops
         self.store = store
+        self.feed = feed
+        self.feedThread = feedThread
+        self.notifier = notifier
     }
 
     /// Addresses that are listened on.
@@ -45,9 +58,21 @@ public final class GatewayServer: Sendable {
         }
         // Filled when the loops run; until then nobody waits for a change.
         let loops = LoopMailboxes()
+        let bell = OutboxBell()
+        let feed: ChangeFeed
+        do throws(SystemError) {
+            feed = try ChangeFeed(bell)
+        } catch {
+            throw ConfigurationError(configuration.listen, "\(error)")
+        }
         let store: SQLiteStore
         do throws(StorageError) {
-            store = try SQLiteStore.open(path: configuration.database, policy: configuration.policy) { rows in
+            store = try SQLiteStore.open(
+                path: configuration.database,
+                policy: configuration.policy,
+                receivers: configuration.receivers.map(\.id),
+                listener: feed
+            ) { rows in
                 loops.post(.changed(rows))
             }
         } catch {
@@ -63,7 +88,9 @@ public final class GatewayServer: Sendable {
             registry: registry,
             keys: keys,
             policy: configuration.policy,
-            defaultEntitlement: Array(configuration.policy.defaultEntitlement.utf8)
+            defaultEntitlement: Array(configuration.policy.defaultEntitlement.utf8),
+            feed: feed,
+            receivers: configuration.receivers
         )
         do {
             let server = try HTTPServer<GatewayHandler>.start(
@@ -74,7 +101,34 @@ public final class GatewayServer: Sendable {
                 try GatewayHandler(context: context, mailbox: mailbox)
             }
             loops.set(server.mailboxes)
-            return GatewayServer(server: server, loops: loops, store: store)
+            do {
+                let feedThread = try feed.start(
+                    FeedContext(
+                        store: store,
+                        loops: loops,
+                        defaultEntitlement: configuration.policy.defaultEntitlement,
+                        payloadDays: configuration.payloadDays
+                    )
+                )
+                do {
+                    let notifier = try Notifier(configuration.receivers, store, bell)
+                    return GatewayServer(
+                        server: server,
+                        loops: loops,
+                        store: store,
+                        feed: feed,
+                        feedThread: feedThread,
+                        notifier: notifier
+                    )
+                } catch {
+                    feed.stop()
+                    feedThread.join()
+                    throw error
+                }
+            } catch {
+                server.stop()
+                throw error
+            }
         } catch {
             store.close()
             throw ConfigurationError(configuration.listen, "\(error)")
@@ -85,6 +139,10 @@ public final class GatewayServer: Sendable {
     public func stop() {
         loops.post(.stopping)
         server.stop()
+        // They hand their last results to the writer.
+        notifier.stop()
+        feed.stop()
+        feedThread.join()
         store.close()
     }
 
@@ -107,6 +165,15 @@ public final class GatewayServer: Sendable {
         if configuration.policy.sandboxUsers.contains("*") {
             Log.warning("sandbox purchases of everyone count in production", ("setting", .string("sandbox_users")))
         }
+        for receiver in configuration.receivers {
+            Log.info("changes are told", ("receiver", .string(receiver.place)))
+            if receiver.isWeak {
+                Log.warning(
+                    "a notification secret has fewer than 24 bytes",
+                    ("receiver", .string(receiver.place))
+                )
+            }
+        }
         for key in configuration.withoutEffect {
             Log.warning("this setting has no effect in this version", ("setting", .string(key)))
         }
@@ -114,7 +181,7 @@ public final class GatewayServer: Sendable {
 }
 
 /// The loops that are told of changed rows; set once, when they run.
-private final class LoopMailboxes: Sendable {
+final class LoopMailboxes: Sendable {
     private let mailboxes = Mutex<[Mailbox<LoopMessage>]>([])
 
     func set(_ loops: [Mailbox<LoopMessage>]) {

@@ -98,7 +98,7 @@ extension EventLoop {
     func reply(to ticket: ReplyTicket, _ fill: (inout Response) -> Void) {
         guard Int(ticket.slot) < connections.count else { return }
         let connection = connections[Int(ticket.slot)]
-        guard connection.phase == .deferred, connection.ticket == ticket else { return }
+        guard connection.phase == .deferred, connection.ticket == ticket, connection.stream == nil else { return }
         var response = response(connection, connection.deferred)
         fill(&response)
         complete(connection, &response)
@@ -118,6 +118,11 @@ extension EventLoop {
     }
 
     func complete(_ connection: Connection, _ response: inout Response) {
+        if let stream = response.stream {
+            connection.stream = stream
+            connection.phase = .deferred
+            return
+        }
         if !response.isFinished {
             Log.error("a handler left a response unfinished")
             response.rewind()

@@ -7,7 +7,8 @@ enum EntitlementGateway {
     /// Every command, in the order of `--help`.
     static var commands: [any Command.Type] {
         [
-            ServeCommand.self, MigrateCommand.self, SimulateCommand.self, RebuildCommand.self, VersionCommand.self,
+            ServeCommand.self, MigrateCommand.self, SimulateCommand.self, RebuildCommand.self, ImportCommand.self,
+            ListenCommand.self, VersionCommand.self,
         ]
     }
 

@@ -84,6 +84,13 @@ final class ChangeFeed: ChangeListener {
     }
 
     func outboxGrew() { bell.ring() }
+
+    func othersWrote() {
+        bell.ring()
+        guard isListening else { return }
+        hasLost.store(true, ordering: .relaxed)
+        mailbox.post(.changed([]))
+    }
 }
 
 /// What the feed's thread works with.

@@ -33,6 +33,7 @@ final class SQLiteWriter {
     /// Changes whenever another connection has committed (sqlite.org/pragma.html#pragma_data_version).
     private let dataVersion: Statement
     private var seenDataVersion: Int64 = 0
+    private var toldDataVersion: Int64 = 0
     /// When to try again to turn rows, after an attempt failed.
     private var turnAgain = MonotonicNanos(value: 0)
     private let commits: CommitCounter
@@ -274,6 +275,7 @@ final class SQLiteWriter {
         guard try dataVersion.step(), dataVersion.integer(0) != seenDataVersion else { return }
         seenDataVersion = dataVersion.integer(0)
         try transaction.reload()
+        listener?.othersWrote()
     }
 
     /// After a commit.
@@ -287,7 +289,7 @@ final class SQLiteWriter {
     }
 
     /// Other programs write rows, too; their turns are looked for this often.
-    private static let idleMillis = 5000
+    private static let idleMillis = 1000
 
     private var millisToNextTurn: Int {
         let pause = Int(turnAgain.nanoseconds(since: .now()) / 1_000_000)
@@ -297,6 +299,11 @@ final class SQLiteWriter {
     }
 
     private func lookForTurns() {
+        if (try? dataVersion.step()) == true, dataVersion.integer(0) != toldDataVersion {
+            toldDataVersion = dataVersion.integer(0)
+            listener?.othersWrote()
+        }
+        dataVersion.reset()
         if let turn = try? transaction.firstTurn() { transaction.nextTurn = turn }
     }
 

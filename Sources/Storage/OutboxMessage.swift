@@ -85,4 +85,6 @@ package protocol ChangeListener: Sendable {
     func changed(_ changes: [AnswerChange])
     /// There are new messages in the outbox.
     func outboxGrew()
+    /// Another program has changed rows; which, only the database tells.
+    func othersWrote()
 }

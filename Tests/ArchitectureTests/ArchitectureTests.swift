@@ -18,7 +18,7 @@ struct ArchitectureTests {
         "SQLiteStorage": ["Storage", "Entitlements", "Platform", "Crypto", "CSQLite", "CEmbedded", "Synchronization"],
         "Gateway": [
             "HTTPServer", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers", "Storage", "SQLiteStorage",
-            "Foundation", "Synchronization",
+            "Foundation", "FoundationNetworking", "Synchronization",
         ],
         "CLI": ["Gateway", "Platform", "Foundation", "FoundationNetworking", "Synchronization"],
     ]

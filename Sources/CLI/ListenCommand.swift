@@ -170,7 +170,8 @@ private enum ChangeSummary {
         func text(_ name: String, of answer: [String: Any]) -> String { answer[name] as? String ?? "-" }
         let previous = data["previous"] as? [String: Any]
         let before = previous.map { text("status", of: $0) } ?? "?"
-        return "\(root["timestamp"] as? String ?? "-")  \(text("user_id", of: data))  \(text("entitlement", of: data))  "
+        return
+            "\(root["timestamp"] as? String ?? "-")  \(text("user_id", of: data))  \(text("entitlement", of: data))  "
             + "\(before) -> \(text("status", of: data))  until \(text("access_until", of: data))  "
             + "\(text("provider", of: data)) \(text("purchase_id", of: data))"
     }

@@ -151,6 +151,9 @@ struct Erasure {
         _ changed: inout [ChangedRow]
     ) throws(StorageError) {
         guard let row = try transaction.row(of: user, in: environment) else { return }
+        // A turn of the clock that nobody was told of yet goes into the last message.
+        var before = row.judged
+        before.moment = max(moment, row.judgedAt)
         try run(
             "DELETE FROM subscription WHERE user_id = ? AND environment = \(environment.rawValue)",
             user.value
@@ -172,8 +175,8 @@ struct Erasure {
             version,
             user,
             environment,
-            from: row.judged,
-            to: .nothing(version: version, updatedAt: moment, at: max(moment, row.judgedAt)),
+            from: before,
+            to: .nothing(version: version, updatedAt: moment, at: before.moment),
             isLast: true
         )
         changed.append(ChangedRow(user: user, environment: environment))

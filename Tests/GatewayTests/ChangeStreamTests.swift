@@ -71,6 +71,17 @@ struct ChangeStreamTests {
         #expect(mine.next(seconds: 0.3) == nil && sandbox.next(seconds: 0.1) == nil)
     }
 
+    /// A proxy that speaks HTTP/1.0 gets the stream without chunks.
+    @Test func anOldClientIsToldToo() throws {
+        let gateway = try RunningGateway().start()
+        let stream = try EventStream(gateway.port, version: "1.0")
+        #expect(!stream.head.lowercased().contains("transfer-encoding"))
+        try gateway.grant("u1", until: nil)
+        #expect(stream.next()?.json["data"]?["user_id"] == "u1")
+        try gateway.stop(within: 5)
+        #expect(stream.next(seconds: 2) == nil && stream.hasEnded)
+    }
+
     @Test func whoMayListen() throws {
         let gateway = try RunningGateway().start()
         #expect(try EventStream(gateway.port, key: RunningGateway.adminKey).status == 200)

@@ -18,7 +18,13 @@ final class EventStream {
     private(set) var comments = 0
 
     /// Asks, and waits for the head of the answer.
-    init(_ port: UInt16, _ query: String = "", after: Int64? = nil, key: String = RunningGateway.readKey) throws {
+    init(
+        _ port: UInt16,
+        _ query: String = "",
+        after: Int64? = nil,
+        key: String = RunningGateway.readKey,
+        version: String = "1.1"
+    ) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -30,7 +36,7 @@ final class EventStream {
             }
         }
         guard status == 0 else { throw GatewayTestError("no connection") }
-        var request = "GET /v1/changes\(query) HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(key)\r\n"
+        var request = "GET /v1/changes\(query) HTTP/\(version)\r\nHost: x\r\nAuthorization: Bearer \(key)\r\n"
         if let after { request += "Last-Event-ID: \(after)\r\n" }
         request += "\r\n"
         _ = request.withCString { send(descriptor, $0, strlen($0), Int32(MSG_NOSIGNAL)) }

@@ -18,7 +18,9 @@ struct ExportTests {
             body: "{\"provider\": \"stripe\", \"external_id\": \"cus_1\"}"
         )
         // An event that could not be understood, and names the person.
-        var broken = try JSONValue(parsing: Array(RevenueCatEvent("evt_2", user: "person-1", purchase: "tx_2").body.utf8))
+        var broken = try JSONValue(
+            parsing: Array(RevenueCatEvent("evt_2", user: "person-1", purchase: "tx_2").body.utf8)
+        )
         broken = broken.setting(["event", "purchased_at_ms"], to: "no time")
         #expect(try gateway.deliver("revenuecat", broken.compact) == "quarantined")
         try gateway.grant("somebody-else", until: nil)
@@ -37,7 +39,9 @@ struct ExportTests {
         #expect(events.contains { $0["event_id"] == "evt_1" })
         let kept = try #require(events.first { $0["event_id"] == "evt_2" })
         #expect(kept["outcome"] == "quarantined" && kept["payload"]?["event"]?["app_user_id"] == "person-1")
-        #expect(export["identities"]?.array.contains { $0["external_id"] == "cus_1" && $0["source"] == "admin" } == true)
+        #expect(
+            export["identities"]?.array.contains { $0["external_id"] == "cus_1" && $0["source"] == "admin" } == true
+        )
         #expect(export["grants"]?.array.first?["reason"] == "a test")
         #expect(Set(export["audit"]?.array.compactMap { $0["action"]?.string } ?? []) == ["grant", "identity"])
         #expect(export["notifications"]?.array.first?["message"]?["data"]?["user_id"] == "person-1")

@@ -37,6 +37,9 @@ struct ImportedFile {
 
 /// One run over a file: line by line into batches, batch by batch into the database.
 final class ImportRun {
+    /// Events that a dry run looks for at once.
+    private static let lookMax = 1000
+
     private let file: ImportedFile
     private let format: any ImportFormat
     private let store: SQLiteImport?
@@ -96,7 +99,7 @@ final class ImportRun {
             guard row.record.line > start else { continue }
             report.lines += 1
             add(row, refusal)
-            if batch.count >= SQLiteImport.batchMax {
+            if batch.count >= store?.batchSize ?? Self.lookMax {
                 try flush(upTo: row.record.line)
                 progress(done(reader))
             }

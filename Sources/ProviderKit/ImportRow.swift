@@ -105,6 +105,12 @@ public struct ImportRow {
     }
 
     private static func trimmed(_ text: String) -> String {
+        // Most fields begin and end with a visible character of ASCII.
+        if let first = text.utf8.first, let last = text.utf8.last, (0x21..<0x7f).contains(first),
+            (0x21..<0x7f).contains(last)
+        {
+            return text
+        }
         guard let first = text.unicodeScalars.first, let last = text.unicodeScalars.last,
             first.properties.isWhitespace || last.properties.isWhitespace
         else { return text }

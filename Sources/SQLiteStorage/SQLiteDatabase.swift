@@ -13,6 +13,8 @@ final class SQLiteDatabase {
     }
 
     private let handle: OpaquePointer
+    /// A lock that another program holds is looked at this often.
+    private static let busyLookMillis: Int32 = 2
 
     /// - Parameter busyMillis: How long to wait for another process that holds the write lock.
     init(path: String, mode: Mode, busyMillis: Int32) throws(StorageError) {
@@ -27,7 +29,17 @@ final class SQLiteDatabase {
         }
         unsafe handle = opened
         unsafe sqlite3_extended_result_codes(opened, 1)
-        unsafe sqlite3_busy_timeout(opened, busyMillis)
+        // SQLite's own waits grow to 100 ms each, and would miss the moments between the transactions of another program
+        // that writes much. The limit travels as the context itself: nothing is pointed at.
+        unsafe sqlite3_busy_handler(
+            opened,
+            { limit, count in
+                guard Int(count) * Int(SQLiteDatabase.busyLookMillis) < Int(bitPattern: limit) else { return 0 }
+                sqlite3_sleep(SQLiteDatabase.busyLookMillis)
+                return 1
+            },
+            UnsafeMutableRawPointer(bitPattern: Int(busyMillis))
+        )
     }
 
     deinit {

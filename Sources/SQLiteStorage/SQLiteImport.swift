@@ -7,8 +7,17 @@ package import Storage
 /// Belongs to the thread that made it. A commit is synced to the disk at the end only: whatever a power cut takes away is
 /// read again, and no event counts twice.
 package final class SQLiteImport {
-    /// Events of one transaction: a gateway beside it waits no longer than for one of these.
-    package static let batchMax = 500
+    /// Events of one transaction: while nobody else writes, and while somebody does, who waits for a whole one.
+    private static let (batchAlone, batchBeside) = (1000, 250)
+    /// So many transactions after another program's commit are short.
+    private static let shortBatches = 40
+
+    /// Events that the next transaction should hold.
+    package private(set) var batchSize = SQLiteImport.batchBeside
+    private var shortLeft = SQLiteImport.shortBatches
+    /// Changes when somebody else has committed (sqlite.org/pragma.html#pragma_data_version).
+    private let dataVersion: Statement
+    private var seenDataVersion: Int64 = 0
 
     private let database: SQLiteDatabase
     private let transaction: SQLiteTransaction
@@ -29,11 +38,12 @@ package final class SQLiteImport {
         database = try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: 30_000)
         try database.execute(
             """
-            PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 8000;
-            PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -262144; PRAGMA temp_store = MEMORY;
+            PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 32000;
+            PRAGMA journal_size_limit = 134217728; PRAGMA cache_size = -262144; PRAGMA temp_store = MEMORY;
             """
         )
         transaction = try SQLiteTransaction(database)
+        dataVersion = try database.prepare("PRAGMA data_version")
         transaction.changes.tellsReceivers = tellsReceivers
         place = "import \(file)"
         // What the rows of this database are made with, also while a gateway changes it.
@@ -57,6 +67,7 @@ package final class SQLiteImport {
     package func take(_ events: [IncomingEvent], upTo line: Int) throws(StorageError) -> [EventOutcome] {
         try database.execute("BEGIN IMMEDIATE")
         do throws(StorageError) {
+            try noticeOthers()
             // Somebody else may have written since, and given versions.
             try transaction.reload()
             var outcomes: [EventOutcome] = []
@@ -76,6 +87,18 @@ package final class SQLiteImport {
         }
     }
 
+    /// A gateway that writes beside this import must not wait long for its own transactions.
+    private func noticeOthers() throws(StorageError) {
+        defer { dataVersion.reset() }
+        if try dataVersion.step(), dataVersion.integer(0) != seenDataVersion {
+            seenDataVersion = dataVersion.integer(0)
+            shortLeft = Self.shortBatches
+        } else if shortLeft > 0 {
+            shortLeft -= 1
+        }
+        batchSize = shortLeft > 0 ? Self.batchBeside : Self.batchAlone
+    }
+
     /// Everything is in: the file is forgotten, so that another import of it begins at its beginning, and all is synced.
     package func finish() throws(StorageError) {
         try database.execute("PRAGMA synchronous = FULL; BEGIN IMMEDIATE")
@@ -83,7 +106,7 @@ package final class SQLiteImport {
         delete.bind(1, place)
         try delete.run()
         try database.execute("COMMIT")
-        database.checkpoint(truncate: false)
+        database.checkpoint(truncate: true)
     }
 
     /// Which of these events a database has already; none when there is no database.

@@ -244,8 +244,10 @@ final class SQLiteTransaction: StorageTransaction {
         statement.bind(4, link.at.value)
         statement.bind(5, link.eventID)
         try statement.run()
+        // The first link of a customer is news in any case.
+        guard let known else { return true }
         let now = try newestLink(of: customer)
-        return now?.user != known?.user || now?.since != known?.since
+        return now?.user != known.user || now?.since != known.since
     }
 
     func newestLink(of customer: CustomerID) throws(StorageError) -> CustomerLink? {

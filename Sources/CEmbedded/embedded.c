@@ -15,6 +15,9 @@ static const unsigned char file_2[] = {
 static const unsigned char file_3[] = {
 #embed "../../schema/sqlite/0004_counts_and_replay.sql"
 };
+static const unsigned char file_4[] = {
+#embed "../../schema/sqlite/0005_outbox.sql"
+};
 #define EMBEDDED_BYTES
 #include "../../providers/embedded.inc"
 #undef EMBEDDED_BYTES
@@ -24,6 +27,7 @@ static const struct embedded_file files[] = {
     {"schema/sqlite/0002_link_since.sql", file_1, sizeof file_1},
     {"schema/sqlite/0003_mentions.sql", file_2, sizeof file_2},
     {"schema/sqlite/0004_counts_and_replay.sql", file_3, sizeof file_3},
+    {"schema/sqlite/0005_outbox.sql", file_4, sizeof file_4},
 #include "../../providers/embedded.inc"
 };
 

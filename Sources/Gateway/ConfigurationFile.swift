@@ -43,7 +43,9 @@ enum ConfigurationFile {
                     throw reader.fail("/metrics", "expected \"key\" or \"open\"")
                 }
                 configuration.metricsAreOpen = text == "open"
-            case "jwt", "licenses", "notify", "restore", "cors", "trusted_proxies", "public_url", "claim_by_email":
+            case "notify":
+                configuration.receivers = try NotifyReceiver.list(value, file: path, configuration.environment)
+            case "jwt", "licenses", "restore", "cors", "trusted_proxies", "public_url", "claim_by_email":
                 configuration.withoutEffect.append(key)
             default: throw reader.fail("/\(key)", "no such setting", hint: "see the README for what can stand here")
             }

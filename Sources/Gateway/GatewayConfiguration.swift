@@ -16,6 +16,10 @@ public struct GatewayConfiguration: Sendable {
         lastProviders: [ProviderID("manual")]
     )
     public var metricsAreOpen = false
+    /// Who is told of changed answers.
+    public var receivers: [NotifyReceiver] = []
+    /// Days for which kept payloads stay whose facts are kept anyway; nil: for ever.
+    public var payloadDays: Int?
     public var environment: EnvironmentVariables
     /// Settings that are known but have no effect in this version; the start says so.
     public var withoutEffect: [String] = []
@@ -43,6 +47,16 @@ public struct GatewayConfiguration: Sendable {
             key: setting("tls-key", "GATEWAY_TLS_KEY")
         )
         providersFolder = setting("providers", "GATEWAY_PROVIDERS")
+        if let text = self.environment["GATEWAY_PAYLOAD_DAYS"] {
+            guard let days = Int(text), (1...36_500).contains(days) else {
+                throw ConfigurationError(
+                    "GATEWAY_PAYLOAD_DAYS",
+                    "expected a number of days from 1 to 36500",
+                    hint: "not set, kept payloads stay"
+                )
+            }
+            payloadDays = days
+        }
         if readsFile { try ConfigurationFile.read(setting("config", "GATEWAY_CONFIG"), into: &self) }
         if database.hasPrefix("postgres://") || database.hasPrefix("postgresql://") {
             throw ConfigurationError(
@@ -60,6 +74,7 @@ public struct GatewayConfiguration: Sendable {
         if listen != running.listen { kept.append("listen") }
         if adminListen != running.adminListen { kept.append("admin-listen") }
         if database != running.database { kept.append("database") }
+        if receivers.map(\.id) != running.receivers.map(\.id) { kept.append("notify") }
         if (tls == nil) != (running.tls == nil) {
             kept.append("tls-certificate")
             tls = running.tls

@@ -17,6 +17,8 @@ struct GatewayContext: Sendable {
 
     var store: SQLiteStore { services.store }
     var sync: ProviderSync { services.sync }
+    var feed: ChangeFeed { services.feed }
+    var receivers: [NotifyReceiver] { services.receivers }
 
     /// Makes everything that a configuration decides, but what is written with it.
     ///
@@ -46,6 +48,8 @@ struct GatewayServices: Sendable {
     let measurements: Measurements
     let readiness: Readiness
     let sync: ProviderSync
+    let feed: ChangeFeed
+    let receivers: [NotifyReceiver]
     /// The place among the listen addresses of the one for operators; nil when there is none of its own.
     let adminListener: Int?
 }

@@ -43,6 +43,14 @@ extension GatewayHandler {
             guard enter(.metrics, request, &response), isRead(request, &response) else { return .done }
             return metrics(request, &response, ticket)
         }
+        if unsafe RequestTarget.equals(path, "/v1/changes") {
+            guard enter(.changes, request, &response), isMethod(.get, "GET", request, &response) else { return .done }
+            return changes(request, &response, ticket)
+        }
+        if unsafe RequestTarget.hasPrefix(path, "/v1/notifications") {
+            guard enter(.notifications, request, &response) else { return .done }
+            return unsafe notifications(UnsafeRawBufferPointer(rebasing: path[17...]), request, &response, ticket)
+        }
         if unsafe RequestTarget.equals(path, "/healthz") {
             self.route = .health
             guard isRead(request, &response) else { return .done }
@@ -80,12 +88,16 @@ extension GatewayHandler {
             guard isRead(request, &response) else { return .done }
             return unsafe entitlement(id, request, &response, ticket)
         }
+        if unsafe RequestTarget.equals(below, "export") {
+            guard enter(.export, request, &response), isMethod(.get, "GET", request, &response) else { return .done }
+            return unsafe export(id, request, &response, ticket)
+        }
         if unsafe RequestTarget.equals(below, "grants") {
             guard enter(.grants, request, &response), isMethod(.post, "POST", request, &response) else { return .done }
             return unsafe grant(id, request, &response, ticket)
         }
         if unsafe RequestTarget.equals(below, "sync") {
-            guard isMethod(.post, "POST", request, &response) else { return .done }
+            guard enter(.sync, request, &response), isMethod(.post, "POST", request, &response) else { return .done }
             return unsafe sync(id, request, &response, ticket)
         }
         if unsafe RequestTarget.equals(below, "identities") {
@@ -144,7 +156,7 @@ extension GatewayHandler {
         )
     }
 
-    private func isRead(_ request: Request, _ response: inout Response) -> Bool {
+    func isRead(_ request: Request, _ response: inout Response) -> Bool {
         guard request.method == .get || request.method == .head else {
             write(.methodNotAllowed("GET, HEAD"), &response)
             return false

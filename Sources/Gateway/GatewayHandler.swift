@@ -19,6 +19,12 @@ enum LoopMessage: Sendable {
     case measured(ReplyTicket, [UInt8])
     /// The configuration was read again.
     case configured(GatewayContext)
+    /// For the streams of `GET /v1/changes`.
+    case feed([FeedEvent])
+    case feedPage(ReplyTicket, FeedPage?)
+    case feedLost
+    /// Everything kept of a person; nil when it could not be read.
+    case exported(ReplyTicket, [UInt8]?)
     /// The gateway is about to end: nobody is to wait any more.
     case stopping
 }
@@ -31,6 +37,7 @@ enum Continuation: Sendable {
     case identity(IdentityRequest)
     case erase
     case replay(provider: String, eventID: String)
+    case resend
     case ready
 }
 
@@ -61,6 +68,7 @@ final class GatewayHandler: RequestHandler {
     var lookup: [UInt8] = []
     var polls = LongPolls()
     var lapses = LapseMemory()
+    var streams = ChangeStreams()
     /// Readers that would wait are answered at once.
     var isStopping = false
 
@@ -102,9 +110,14 @@ final class GatewayHandler: RequestHandler {
         case .configured(let context):
             self.context = context
             keys = KeyRing(context.environmentKeys + context.storedKeys)
+        case .feed(let events): feed(events, replies)
+        case .feedPage(let ticket, let page): feedPage(ticket, page, replies)
+        case .feedLost: feedLost(replies)
+        case .exported(let ticket, let bytes): finishExport(ticket, bytes, replies)
         case .stopping:
             isStopping = true
             endPolls(replies)
+            endStreams(replies)
         }
     }
 
@@ -126,12 +139,17 @@ final class GatewayHandler: RequestHandler {
     func cancelled(_ ticket: ReplyTicket) {
         polls.remove(ticket)
         unanswered[ticket] = nil
+        dropStream(ticket)
     }
 
-    var nextDeadline: MonotonicNanos? { polls.nextDeadline }
+    var nextDeadline: MonotonicNanos? {
+        guard let stream = streams.nextDeadline else { return polls.nextDeadline }
+        return min(stream, polls.nextDeadline ?? stream)
+    }
 
     func deadlineReached(_ now: MonotonicNanos, _ replies: Replies<GatewayHandler>) {
         pollsDue(now, replies)
+        streamsDue(now, replies)
     }
 
     func loopWillSleep() {
@@ -209,6 +227,7 @@ final class GatewayHandler: RequestHandler {
         case .identity(let request): finishIdentity(request, committed, &response)
         case .erase: finishErase(&response)
         case .replay(let provider, let eventID): finishReplay(provider, eventID, committed, &response)
+        case .resend: finishResend(committed, &response)
         case .ready: writeReady(&response)
         }
     }

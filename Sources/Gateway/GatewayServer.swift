@@ -14,7 +14,7 @@ public final class GatewayServer: Sendable {
     private let server: HTTPServer<GatewayHandler>
     private let services: GatewayServices
     private let loops: LoopMailboxes
-    private let keyWatch: KeyWatch
+    private let background: BackgroundWork
     /// What it runs with now: replaced whole when it is read again.
     private let current: Mutex<(configuration: GatewayConfiguration, context: GatewayContext)>
 
@@ -26,11 +26,11 @@ public final class GatewayServer: Sendable {
         loops: LoopMailboxes,
         configuration: GatewayConfiguration,
         context: GatewayContext,
-        keyWatch: KeyWatch
+        background: BackgroundWork
     ) {
         self.server = server
         self.loops = loops
-        self.keyWatch = keyWatch
+        self.background = background
         services = context.services
         current = Mutex((configuration, context))
     }
@@ -51,9 +51,21 @@ public final class GatewayServer: Sendable {
         let tls = try configuration.tls?.load()
         // Filled when the loops run; until then nobody waits for a change.
         let loops = LoopMailboxes()
+        let bell = OutboxBell()
+        let feed: ChangeFeed
+        do throws(SystemError) {
+            feed = try ChangeFeed(bell)
+        } catch {
+            throw ConfigurationError(configuration.listen, "\(error)")
+        }
         let store: SQLiteStore
         do throws(StorageError) {
-            store = try SQLiteStore.open(path: configuration.database, policy: configuration.policy) { rows in
+            store = try SQLiteStore.open(
+                path: configuration.database,
+                policy: configuration.policy,
+                receivers: configuration.receivers.map(\.id),
+                listener: feed
+            ) { rows in
                 loops.post(.changed(rows))
             }
         } catch {
@@ -77,6 +89,8 @@ public final class GatewayServer: Sendable {
                 measurements: Measurements(loops: loopCount),
                 readiness: Readiness(),
                 sync: startedSync,
+                feed: feed,
+                receivers: configuration.receivers,
                 adminListener: configuration.adminListen == nil ? nil : 1
             )
             let context = try GatewayContext(configuration, services, mintsKeys: true)
@@ -91,17 +105,13 @@ public final class GatewayServer: Sendable {
             services.measurements.setConnections { [weak server] in server?.connectionCount ?? 0 }
             loops.set(server.mailboxes)
             do {
-                let known = try KeyRecords.active(in: configuration.database)
-                let watch = try KeyWatch.start(path: configuration.database, known: known) { stored in
-                    Log.info("the keys in the database have changed", ("keys", .integer(Int64(stored.count))))
-                    loops.post(.keys(stored.map(KeyRing.Key.init)))
-                }
+                let background = try BackgroundWork.start(configuration, services, loops, bell)
                 return GatewayServer(
                     server: server,
                     loops: loops,
                     configuration: configuration,
                     context: context,
-                    keyWatch: watch
+                    background: background
                 )
             } catch {
                 server.stop()
@@ -218,10 +228,10 @@ public final class GatewayServer: Sendable {
 
     /// Answers those who wait, stops accepting, finishes what is in flight, and closes the database.
     public func stop() {
-        keyWatch.stop()
         loops.post(.stopping)
         services.sync.stop()
         server.stop()
+        background.stop()
         services.counting.stop()
         services.store.close()
     }
@@ -264,6 +274,15 @@ public final class GatewayServer: Sendable {
         if configuration.policy.sandboxUsers.contains("*") {
             Log.warning("sandbox purchases of everyone count in production", ("setting", .string("sandbox_users")))
         }
+        for receiver in configuration.receivers {
+            Log.info("changes are told", ("receiver", .string(receiver.place)))
+            if receiver.isWeak {
+                Log.warning(
+                    "a notification secret has fewer than 24 bytes",
+                    ("receiver", .string(receiver.place))
+                )
+            }
+        }
         for key in configuration.withoutEffect {
             Log.warning("this setting has no effect in this version", ("setting", .string(key)))
         }
@@ -271,7 +290,7 @@ public final class GatewayServer: Sendable {
 }
 
 /// The loops that are told of changed rows; set once, when they run.
-private final class LoopMailboxes: Sendable {
+final class LoopMailboxes: Sendable {
     private let mailboxes = Mutex<[Mailbox<LoopMessage>]>([])
 
     func set(_ loops: [Mailbox<LoopMessage>]) {

@@ -13,6 +13,11 @@ struct JSONWriter {
         unsafe bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
+    /// JSON that is written already.
+    mutating func raw(_ text: [UInt8]) {
+        bytes += text
+    }
+
     /// `"name":`, after a comma when something stands before it.
     mutating func key(_ name: StaticString) {
         separate()

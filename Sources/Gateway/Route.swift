@@ -14,6 +14,10 @@ enum Route: UInt8, CaseIterable, Sendable {
     case events
     case replay
     case audit
+    case sync
+    case export
+    case changes
+    case notifications
     case metrics
     case health
     case readiness
@@ -33,6 +37,10 @@ enum Route: UInt8, CaseIterable, Sendable {
         case .events: "/v1/events"
         case .replay: "/v1/events/{provider}/{event_id}/replay"
         case .audit: "/v1/audit"
+        case .sync: "/v1/users/{user_id}/sync"
+        case .export: "/v1/users/{user_id}/export"
+        case .changes: "/v1/changes"
+        case .notifications: "/v1/notifications"
         case .metrics: "/metrics"
         case .health: "/healthz"
         case .readiness: "/readyz"
@@ -42,8 +50,9 @@ enum Route: UInt8, CaseIterable, Sendable {
     /// For operators only: with an address of its own (`--admin-listen`) it is nowhere else.
     var isForOperators: Bool {
         switch self {
-        case .user, .grants, .grant, .identities, .events, .replay, .audit, .metrics: true
-        case .other, .entitlement, .entitlementByQuery, .gate, .query, .webhook, .health, .readiness: false
+        case .user, .grants, .grant, .identities, .events, .replay, .audit, .export, .notifications, .metrics: true
+        case .other, .entitlement, .entitlementByQuery, .gate, .query, .webhook, .sync, .changes, .health, .readiness:
+            false
         }
     }
 }

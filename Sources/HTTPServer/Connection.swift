@@ -37,6 +37,8 @@ final class Connection {
     /// Bytes not yet sent; nil when there are none.
     var output: ByteBuffer?
     var deferred = Deferred()
+    /// The content of a deferred answer that has begun; nil for any other.
+    var stream: ContentStream?
 
     /// The poller reports changes only: true from "readable" until a read found nothing more.
     var mayRead = false
@@ -75,6 +77,7 @@ final class Connection {
         request = 0
         timedRequest = 0
         phase = .reading
+        stream = nil
         reader = RequestReader()
         mayRead = false
         isPeerEnded = false

@@ -106,7 +106,7 @@ extension EventLoop {
     func reply(to ticket: ReplyTicket, _ fill: (inout Response) -> Void) {
         guard Int(ticket.slot) < connections.count else { return }
         let connection = connections[Int(ticket.slot)]
-        guard connection.phase == .deferred, connection.ticket == ticket else { return }
+        guard connection.phase == .deferred, connection.ticket == ticket, connection.stream == nil else { return }
         var response = response(connection, connection.deferred)
         fill(&response)
         complete(connection, &response)
@@ -126,6 +126,11 @@ extension EventLoop {
     }
 
     func complete(_ connection: Connection, _ response: inout Response) {
+        if let stream = response.stream {
+            connection.stream = stream
+            connection.phase = .deferred
+            return
+        }
         if !response.isFinished {
             Log.error("a handler left a response unfinished")
             response.rewind()

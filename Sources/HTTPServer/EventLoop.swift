@@ -151,7 +151,7 @@ final class EventLoop {
             return
         case .reading:
             serve(connection, handler)
-        case .deferred where event.isDead:
+        case .deferred where event.isDead || (connection.stream != nil && event.isPeerEnded):
             close(connection)
         case .deferred, .closing:
             settle(connection)

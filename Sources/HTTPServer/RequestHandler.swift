@@ -38,4 +38,25 @@ public final class Replies<Handler: RequestHandler> {
     public func reply(to ticket: ReplyTicket, _ fill: (inout Response) -> Void) {
         loop.reply(to: ticket, fill)
     }
+
+    /// Sends a piece of an answer whose head was ended by `Response.finishHead`.
+    ///
+    /// Never waits for the client: while too much waits to be sent, the piece is refused.
+    public func send(_ piece: [UInt8], to ticket: ReplyTicket) -> PieceResult {
+        loop.send(piece, to: ticket)
+    }
+
+    /// Ends such an answer. A client that has not taken what was sent before loses it.
+    public func end(_ ticket: ReplyTicket) {
+        loop.end(ticket)
+    }
+}
+
+/// What became of a piece of an answer.
+public enum PieceResult: Sendable {
+    case taken
+    /// The client takes less than it is sent; the piece is not sent, and may be tried again later.
+    case full
+    /// The client is gone.
+    case gone
 }

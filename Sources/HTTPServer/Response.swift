@@ -4,7 +4,7 @@
 /// server adds `Date`, `Content-Length` and, where needed, `Connection`: a handler writes none of them.
 public struct Response: ~Copyable {
     private enum Stage {
-        case blank, started, finished
+        case blank, started, finished, streaming
     }
 
     private let output: ByteBuffer
@@ -28,6 +28,12 @@ public struct Response: ~Copyable {
     }
 
     var isFinished: Bool { stage == .finished }
+
+    /// How the content comes that is sent after the head; nil for an answer that is whole.
+    var stream: ContentStream? {
+        guard stage == .streaming else { return nil }
+        return isHTTP11 ? .chunked : .untilClose
+    }
 
     /// Begins the answer with its status, 200 to 599.
     public mutating func start(_ status: Int) {
@@ -85,6 +91,16 @@ public struct Response: ~Copyable {
     /// Ends the answer without a body.
     public mutating func finish() {
         unsafe finish(body: UnsafeRawBufferPointer(start: nil, count: 0))
+    }
+
+    /// Ends the head of an answer whose content follows through `Replies.send`, and ends with `Replies.end`. The
+    /// connection closes after it. Only for a deferred request that is no HEAD.
+    public mutating func finishHead() {
+        precondition(stage == .started, "an answer is started once and finished once")
+        stage = .streaming
+        keepsAlive = false
+        if isHTTP11 { output.append("Transfer-Encoding: chunked\r\n") }
+        output.append("Connection: close\r\n\r\n")
     }
 
     /// Closes the connection after this answer, and tells the client so. To be called before `finish`.

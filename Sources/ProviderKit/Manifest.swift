@@ -45,7 +45,7 @@ public struct Manifest: Sendable {
         public var references: [ManifestValue]
 
         /// The names a seller may use, in this order (contract section 3).
-        static let names = ["user_id", "userId", "app_user_id", "appUserId", "reference_id", "referenceId"]
+        public static let names = ["user_id", "userId", "app_user_id", "appUserId", "reference_id", "referenceId"]
     }
 
     /// What one kind of event says.

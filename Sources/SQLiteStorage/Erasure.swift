@@ -43,6 +43,8 @@ struct Erasure {
         }
         try run("UPDATE OR REPLACE link SET user_id = ?2 WHERE user_id = ?1", user.value, mark.value)
         try forgetTransfers(user, mark)
+        // Whoever waits for news of the person gets the last of it only.
+        try run("DELETE FROM outbox WHERE user_id = ?", user.value)
         for environment in StoreEnvironment.allCases { try forgetRow(user, environment, moment, &changed) }
         var ingestion = Ingestion(policy: policy, transaction: transaction)
         _ = try ingestion.recomputeAll(remaining, moment, except: user)
@@ -148,7 +150,10 @@ struct Erasure {
         _ moment: UnixMillis,
         _ changed: inout [ChangedRow]
     ) throws(StorageError) {
-        guard try transaction.row(of: user, in: environment) != nil else { return }
+        guard let row = try transaction.row(of: user, in: environment) else { return }
+        // A turn of the clock that nobody was told of yet goes into the last message.
+        var before = row.judged
+        before.moment = max(moment, row.judgedAt)
         try run(
             "DELETE FROM subscription WHERE user_id = ? AND environment = \(environment.rawValue)",
             user.value
@@ -161,10 +166,19 @@ struct Erasure {
         )
         insert.bind(1, SQLiteTransaction.digest(of: user))
         insert.bind(2, Int64(environment.rawValue))
-        insert.bind(3, try transaction.nextVersion())
+        let version = try transaction.nextVersion()
+        insert.bind(3, version)
         insert.bind(4, moment.value)
         try insert.run()
         transaction.hasErased = true
+        try transaction.changes.record(
+            version,
+            user,
+            environment,
+            from: before,
+            to: .nothing(version: version, updatedAt: moment, at: before.moment),
+            isLast: true
+        )
         changed.append(ChangedRow(user: user, environment: environment))
     }
 

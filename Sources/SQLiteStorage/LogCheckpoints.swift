@@ -37,8 +37,7 @@ struct LogCheckpoints {
         defer { commits.askReadersToLetGo(false) }
         let isDone = database.checkpoint(
             truncate: false,
-            patienceMillis: Self.patienceMillis,
-            usually: SQLiteWriter.busyMillis
+            patienceMillis: Self.patienceMillis
         )
         if isDone { return }
         nextTry = .now().adding(milliseconds: Self.pauseMillis)
@@ -53,6 +52,6 @@ struct LogCheckpoints {
 
     /// Empties the log at the end of the writer.
     func finish() {
-        database.checkpoint(truncate: true, patienceMillis: SQLiteWriter.busyMillis, usually: SQLiteWriter.busyMillis)
+        database.checkpoint(truncate: true, patienceMillis: SQLiteWriter.busyMillis)
     }
 }

@@ -17,8 +17,11 @@ final class SQLiteDatabase {
     }
 
     private let handle: OpaquePointer
+    private let busyMillis: Int32
     /// Written by SQLite after each commit of this connection, on its thread.
     private let committedPages: UnsafeMutablePointer<Int32>
+    /// A lock that another program holds is looked at this often.
+    private static let busyLookMillis: Int32 = 2
 
     /// - Parameter busyMillis: How long to wait for another process that holds the write lock.
     init(path: String, mode: Mode, busyMillis: Int32) throws(StorageError) {
@@ -39,10 +42,11 @@ final class SQLiteDatabase {
             throw .unavailable("\(path): \(reason)")
         }
         unsafe handle = opened
+        self.busyMillis = busyMillis
         unsafe committedPages = .allocate(capacity: 1)
         unsafe committedPages.initialize(to: 0)
         unsafe sqlite3_extended_result_codes(opened, 1)
-        unsafe sqlite3_busy_timeout(opened, busyMillis)
+        wait(busyMillis)
     }
 
     deinit {
@@ -98,11 +102,26 @@ final class SQLiteDatabase {
     /// - Parameter patienceMillis: How long to wait for readers of the log.
     /// - Returns: False when somebody still needs the log. What could be copied was copied.
     @discardableResult
-    func checkpoint(truncate: Bool, patienceMillis: Int32, usually busyMillis: Int32) -> Bool {
-        unsafe sqlite3_busy_timeout(handle, patienceMillis)
-        defer { unsafe sqlite3_busy_timeout(handle, busyMillis) }
+    func checkpoint(truncate: Bool, patienceMillis: Int32) -> Bool {
+        wait(patienceMillis)
+        defer { wait(busyMillis) }
         let mode = truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART
         return unsafe sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil) == SQLITE_OK
+    }
+
+    /// How long to wait for a lock that another program holds.
+    private func wait(_ millis: Int32) {
+        // SQLite's own waits grow to 100 ms each, and would miss the moments between the transactions of another program
+        // that writes much. The limit travels as the context itself: nothing is pointed at.
+        unsafe sqlite3_busy_handler(
+            handle,
+            { limit, count in
+                guard Int(count) * Int(SQLiteDatabase.busyLookMillis) < Int(bitPattern: limit) else { return 0 }
+                sqlite3_sleep(SQLiteDatabase.busyLookMillis)
+                return 1
+            },
+            UnsafeMutableRawPointer(bitPattern: Int(millis))
+        )
     }
 
     /// Copies every page into `other`, as the database stood when the copy began.

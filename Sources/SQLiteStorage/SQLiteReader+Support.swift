@@ -237,7 +237,7 @@ extension SQLiteReader {
         return found
     }
 
-    private func grants(of user: UserID) throws(StorageError) -> [GrantView] {
+    func grants(of user: UserID) throws(StorageError) -> [GrantView] {
         let statement = try database.prepare(
             """
             SELECT grant_id, until, reason, entitlement, created_at, ended_at FROM manual_grant WHERE user_id = ?

@@ -8,7 +8,7 @@ public struct RowView: ~Escapable {
     public let body: Span<UInt8>
 
     @_lifetime(copy body)
-    init(version: Int64, updatedAt: UnixMillis, body: Span<UInt8>) {
+    public init(version: Int64, updatedAt: UnixMillis, body: Span<UInt8>) {
         self.version = version
         self.updatedAt = updatedAt
         self.body = body

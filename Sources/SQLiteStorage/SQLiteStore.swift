@@ -33,15 +33,20 @@ public final class SQLiteStore: Sendable {
 
     /// Brings the database up to date, elects the rows anew when the configuration changed, and starts the writer.
     ///
+    /// - Parameter receivers: Ids of those who are told of changed answers; nil for those who were told before.
+    /// - Parameter listener: Who wants to see changes in this process.
     /// - Parameter onChange: Called on the writer's thread after each commit with the rows that changed.
     /// - Parameter policy: What the seller has configured; nil for what the rows were made with (commands beside a gateway).
     /// - Throws: Why the database cannot be used.
-    public static func open(
+    package static func open(
         path: String,
         policy configured: EntitlementPolicy?,
+        receivers: [String]? = nil,
+        listener: (any ChangeListener)? = nil,
         onChange: @escaping @Sendable ([ChangedRow]) -> Void
     ) throws(StorageError) -> SQLiteStore {
         _ = try Migrations.apply(to: path)
+        if let receivers { try setReceivers(receivers, path: path) }
         let policy: EntitlementPolicy
         if let configured {
             policy = configured
@@ -62,6 +67,7 @@ public final class SQLiteStore: Sendable {
                         policy: policy,
                         commits: commits,
                         measurements: measurements,
+                        listener: listener,
                         onChange: onChange
                     )
                     _ = started.post(nil)
@@ -90,6 +96,16 @@ public final class SQLiteStore: Sendable {
             failure = .unavailable("\(error)")
         }
         throw failure ?? .unavailable("the writer did not start")
+    }
+
+    /// Names those who are told of every changed answer, whichever program changes it.
+    private static func setReceivers(_ receivers: [String], path: String) throws(StorageError) {
+        let database = try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: 10_000)
+        try database.execute("PRAGMA synchronous = FULL")
+        let transaction = try SQLiteTransaction(database)
+        let text = receivers.joined(separator: "\n")
+        guard try transaction.meta(ChangeRecorder.receiversName) ?? "" != text else { return }
+        try transaction.setMeta(ChangeRecorder.receiversName, text)
     }
 
     /// The policy that the rows were made with.

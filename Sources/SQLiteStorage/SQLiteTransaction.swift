@@ -11,10 +11,15 @@ final class SQLiteTransaction: StorageTransaction {
     private var writtenVersion: Int64
     /// Whether any user was ever erased: only then a new row must look for an old version.
     var hasErased: Bool
+    /// Whom to tell of changed answers.
+    let changes: ChangeRecorder
+    /// Not later than the first moment at which the clock changes an answer, of the rows written here.
+    var nextTurn: UnixMillis?
 
     init(_ database: SQLiteDatabase) throws(StorageError) {
         self.database = database
         sql = try WriterSQL(database)
+        changes = try ChangeRecorder(database)
         version = 0
         writtenVersion = 0
         hasErased = false
@@ -28,6 +33,7 @@ final class SQLiteTransaction: StorageTransaction {
         let query = try database.prepare("SELECT EXISTS (SELECT 1 FROM erased)")
         hasErased = try query.step() && query.integer(0) != 0
         query.reset()
+        try changes.setReceivers(meta(ChangeRecorder.receiversName))
     }
 
     /// Writes the version counter if it moved; the last thing before COMMIT.
@@ -259,8 +265,10 @@ final class SQLiteTransaction: StorageTransaction {
         statement.bind(4, link.at.value)
         statement.bind(5, link.eventID)
         try statement.run()
+        // The first link of a customer is news in any case.
+        guard let known else { return true }
         let now = try newestLink(of: customer)
-        return now?.user != known?.user || now?.since != known?.since
+        return now?.user != known.user || now?.since != known.since
     }
 
     func newestLink(of customer: CustomerID) throws(StorageError) -> CustomerLink? {
@@ -395,21 +403,38 @@ final class SQLiteTransaction: StorageTransaction {
         statement.bind(2, Int64(environment.rawValue))
         defer { statement.reset() }
         guard try statement.step() else { return nil }
-        return RowRecord(
+        var row = RowRecord(
             version: statement.integer(0),
             updatedAt: UnixMillis(statement.integer(1)),
-            body: statement.blob(2)
+            body: statement.blob(2),
+            judgedAt: UnixMillis(statement.integer(3))
         )
+        row.turnsAt = statement.optionalInteger(4).map(UnixMillis.init)
+        row.sequence = statement.integer(5)
+        // From before these columns.
+        if row.judgedAt.value == 0 { row.judgedAt = row.updatedAt }
+        return row
     }
 
-    func setRow(_ row: RowRecord, of user: UserID, in environment: StoreEnvironment) throws(StorageError) {
+    func setRow(
+        _ row: RowRecord,
+        replacing known: RowRecord?,
+        of user: UserID,
+        in environment: StoreEnvironment
+    ) throws(StorageError) {
         let statement = sql.setRow
         statement.bind(1, user.value)
         statement.bind(2, Int64(environment.rawValue))
         statement.bind(3, row.version)
         statement.bind(4, row.updatedAt.value)
         statement.bind(5, row.body)
+        statement.bind(6, row.judgedAt.value)
+        statement.bind(7, row.turnsAt?.value)
+        statement.bind(8, row.sequence)
         try statement.run()
+        if let turnsAt = row.turnsAt { nextTurn = min(nextTurn ?? turnsAt, turnsAt) }
+        let before = known?.judged ?? .nothing(at: row.judgedAt)
+        try changes.record(row.sequence, user, environment, from: before, to: row.judged)
         guard hasErased else { return }
         sql.forgetErased.bind(1, Self.digest(of: user))
         sql.forgetErased.bind(2, Int64(environment.rawValue))

@@ -31,6 +31,13 @@ final class SQLiteWriter {
     /// The election of all rows anew; nil when none is going on.
     private var election: Election?
     private let onChange: @Sendable ([ChangedRow]) -> Void
+    private let listener: (any ChangeListener)?
+    /// Changes whenever another connection has committed (sqlite.org/pragma.html#pragma_data_version).
+    private let dataVersion: Statement
+    private var seenDataVersion: Int64 = 0
+    private var toldDataVersion: Int64 = 0
+    /// When to try again to turn rows, after an attempt failed.
+    private var turnAgain = MonotonicNanos(value: 0)
     private let commits: CommitCounter
     private var checkpoints: LogCheckpoints
     private let begin: Statement
@@ -45,6 +52,7 @@ final class SQLiteWriter {
         policy: EntitlementPolicy,
         commits: CommitCounter,
         measurements: WriterMeasurements,
+        listener: (any ChangeListener)? = nil,
         onChange: @escaping @Sendable ([ChangedRow]) -> Void
     ) throws(StorageError) {
         database = try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: Self.busyMillis)
@@ -61,22 +69,28 @@ final class SQLiteWriter {
         self.commits = commits
         checkpoints = LogCheckpoints(database, commits: commits)
         self.onChange = onChange
+        self.listener = listener
+        dataVersion = try database.prepare("PRAGMA data_version")
         begin = try database.prepare("BEGIN IMMEDIATE")
         commit = try database.prepare("COMMIT")
         rollback = try database.prepare("ROLLBACK")
         savepoint = try database.prepare("SAVEPOINT command")
         release = try database.prepare("RELEASE command")
         undo = try database.prepare("ROLLBACK TO command")
+        transaction.nextTurn = try transaction.firstTurn()
     }
 
     /// Works until the mailbox is closed and empty.
     func run(_ mailbox: Mailbox<WriterMessage>) {
         var waiting = ContiguousArray<WriterMessage>()
         while true {
-            _ = mailbox.wait(milliseconds: election?.pauseMillis)
+            let pause = election.map { min($0.pauseMillis, millisToNextTurn) } ?? millisToNextTurn
+            _ = mailbox.wait(milliseconds: pause)
             mailbox.drain(into: &waiting)
             if waiting.isEmpty, mailbox.isClosed { break }
             electSome()
+            if waiting.isEmpty { lookForTurns() }
+            turnSome()
             var start = 0
             while start < waiting.count {
                 let end = min(start + Self.batchMax, waiting.count)
@@ -93,7 +107,7 @@ final class SQLiteWriter {
         results.reserveCapacity(batch.count)
         var changed: [ChangedRow] = []
         do throws(StorageError) {
-            try begin.run()
+            try beginBatch()
             for message in batch {
                 let result = try attempt(message.command, &changed)
                 results.append(result)
@@ -117,7 +131,7 @@ final class SQLiteWriter {
         }
         measurements.batchSize.add(batch.count)
         measurements.rowsChanged.add(changed.count)
-        if !changed.isEmpty { onChange(changed) }
+        tell(changed)
         for (message, result) in zip(batch, results) {
             message.reply(result.map { Committed(afterCommit: $0) })
         }
@@ -130,13 +144,14 @@ final class SQLiteWriter {
         _ changed: inout [ChangedRow]
     ) throws(StorageError) -> Result<StoreResult, StorageError> {
         try savepoint.run()
-        let before = changed.count
+        let (before, recorded) = (changed.count, transaction.changes.recorded.count)
         do throws(StorageError) {
             let result = try perform(command, &changed)
             try release.run()
             return .success(result)
         } catch {
             changed.removeSubrange(before...)
+            transaction.changes.forget(after: recorded)
             if error.isOfTheDatabase { throw error }
             try undo.run()
             try release.run()
@@ -146,6 +161,7 @@ final class SQLiteWriter {
 
     private func abandon() {
         adopted = nil
+        transaction.changes.forget()
         if database.isInTransaction { try? rollback.run() }
         // The counters go back to what the disk has; a failure here shows again with the next batch.
         try? transaction.reload()
@@ -173,6 +189,15 @@ final class SQLiteWriter {
             // Taken away when all rows are done: a stop before that elects them at the next start.
             try transaction.setMeta(Reelection.unfinishedName, "1")
             return .adopted
+        case .sent(let report):
+            try Outbox(database: database).record(report)
+            return .sent
+        case .resend(let messageID, let actor):
+            let count = try Outbox(database: database).resend(messageID, at: actor.at)
+            if count > 0 { try audit("resend", nil, actor, messageID ?? "all") }
+            return .resent(count)
+        case .prune(let payloads, let now):
+            return .pruned(try Outbox(database: database).prune(payloads: payloads, now: now))
         case .probe(let moment):
             try transaction.setMeta("probe", String(moment.value))
             return .ready
@@ -247,7 +272,7 @@ final class SQLiteWriter {
             var keys: [PurchaseKey] = []
             while try query.step() { keys.append(query.integer(0)) }
             query.reset()
-            try begin.run()
+            try beginBatch()
             var ingestion = Ingestion(policy: policy, transaction: transaction)
             _ = try ingestion.recomputeAll(keys, UnixMillis(wallClockMillis()))
             changed = ingestion.changedRows
@@ -269,7 +294,70 @@ final class SQLiteWriter {
         election.pauseMillis = 0
         self.election = isDone ? nil : election
         if isDone { Reelection.announce(purchases: election.purchases, changed: election.changed) }
+        tell(changed)
+        checkpoints.afterCommit()
+    }
+
+    // MARK: - Others, the clock, and who is told
+
+    private func beginBatch() throws(StorageError) {
+        try begin.run()
+        transaction.changes.isListening = listener?.isListening ?? false
+        // Inside the transaction nobody else can write: what is read now holds until COMMIT.
+        defer { dataVersion.reset() }
+        guard try dataVersion.step(), dataVersion.integer(0) != seenDataVersion else { return }
+        seenDataVersion = dataVersion.integer(0)
+        try transaction.reload()
+        listener?.othersWrote()
+    }
+
+    /// After a commit.
+    private func tell(_ changed: [ChangedRow]) {
         if !changed.isEmpty { onChange(changed) }
+        guard let listener else { return }
+        let changes = transaction.changes.recorded
+        transaction.changes.forget()
+        if !changes.isEmpty { listener.changed(changes) }
+        if transaction.changes.takeTold() { listener.outboxGrew() }
+    }
+
+    /// Other programs write rows, too; their turns are looked for this often.
+    private static let idleMillis = 1000
+
+    private var millisToNextTurn: Int {
+        let pause = Int(turnAgain.nanoseconds(since: .now()) / 1_000_000)
+        guard let turn = transaction.nextTurn else { return Self.idleMillis }
+        let millis = min(max(turn.value - wallClockMillis(), 0), Int64(Self.idleMillis))
+        return max(Int(millis), min(pause, Self.idleMillis))
+    }
+
+    private func lookForTurns() {
+        if (try? dataVersion.step()) == true, dataVersion.integer(0) != toldDataVersion {
+            toldDataVersion = dataVersion.integer(0)
+            listener?.othersWrote()
+        }
+        dataVersion.reset()
+        if let turn = try? transaction.firstTurn() { transaction.nextTurn = turn }
+    }
+
+    /// Turns some of the rows whose answers the clock has changed, in a transaction of its own.
+    private func turnSome() {
+        let now = UnixMillis(wallClockMillis())
+        guard let turn = transaction.nextTurn, turn <= now, turnAgain <= .now() else { return }
+        do throws(StorageError) {
+            try beginBatch()
+            _ = try transaction.turnRows(upTo: now, limit: Self.batchMax)
+            try transaction.saveVersion()
+            try commit.run()
+            transaction.nextTurn = try transaction.firstTurn()
+        } catch {
+            abandon()
+            measurements.failures.add()
+            turnAgain = .now().adding(seconds: 1)
+            return
+        }
+        commits.increment()
+        tell([])
         checkpoints.afterCommit()
     }
 

@@ -173,13 +173,18 @@ struct WriterSQL {
             """
         )
         row = try database.prepare(
-            "SELECT version, updated_at, body FROM subscription WHERE user_id = ? AND environment = ?"
+            """
+            SELECT version, updated_at, body, judged_at, turns_at, sequence FROM subscription
+            WHERE user_id = ? AND environment = ?
+            """
         )
         setRow = try database.prepare(
             """
-            INSERT INTO subscription (user_id, environment, version, updated_at, body) VALUES (?, ?, ?, ?, ?)
+            INSERT INTO subscription (user_id, environment, version, updated_at, body, judged_at, turns_at, sequence)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (user_id, environment) DO UPDATE SET version = excluded.version,
-                updated_at = excluded.updated_at, body = excluded.body
+                updated_at = excluded.updated_at, body = excluded.body, judged_at = excluded.judged_at,
+                turns_at = excluded.turns_at, sequence = excluded.sequence
             """
         )
         forgetErased = try database.prepare("DELETE FROM erased WHERE digest = ? AND environment = ?")

@@ -26,6 +26,11 @@ struct ByteWriter {
         bytes += value.utf8
     }
 
+    mutating func blob(_ value: [UInt8]) {
+        unsigned(UInt64(value.count))
+        bytes += value
+    }
+
     mutating func texts(_ values: [String]) {
         unsigned(UInt64(values.count))
         for value in values { text(value) }
@@ -67,11 +72,15 @@ struct ByteReader {
     }
 
     mutating func text() throws(StorageError) -> String {
+        String(decoding: try blob(), as: UTF8.self)
+    }
+
+    mutating func blob() throws(StorageError) -> [UInt8] {
         let count = try unsigned()
         guard count <= UInt64(rest.count) else { throw .damaged("a text is longer than its record") }
-        let bytes = rest.prefix(Int(count))
+        let bytes = [UInt8](rest.prefix(Int(count)))
         rest = rest.dropFirst(Int(count))
-        return String(decoding: bytes, as: UTF8.self)
+        return bytes
     }
 
     mutating func texts() throws(StorageError) -> [String] {

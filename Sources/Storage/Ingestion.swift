@@ -417,8 +417,17 @@ package struct Ingestion<Transaction: StorageTransaction> {
         if let known, known.body == body { return false }
         // Nothing was ever given and nothing is: no row.
         if known == nil, body == SubscriptionRow.encode(Subscription()) { return false }
-        let row = RowRecord(version: try transaction.nextVersion(), updatedAt: now, body: body)
-        try transaction.setRow(row, of: user, in: environment)
+        // What was told last is never judged again at an earlier moment, whatever the clock of the event's arrival says.
+        let moment = max(now, known?.judgedAt ?? now)
+        var before: RowRecord?
+        if let known { before = try transaction.turned(known, upTo: moment, of: user, in: environment) }
+        let row = RowRecord(
+            version: try transaction.nextVersion(),
+            updatedAt: now,
+            body: body,
+            judgedAt: moment
+        )
+        try transaction.setRow(row, replacing: before, of: user, in: environment)
         changedRows.append(ChangedRow(user: user, environment: environment))
         return true
     }

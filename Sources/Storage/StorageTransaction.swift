@@ -51,11 +51,26 @@ package struct RowRecord: Hashable, Sendable {
     package var version: Int64
     package var updatedAt: UnixMillis
     package var body: [UInt8]
+    /// The moment at which the answer that was told last was judged.
+    package var judgedAt: UnixMillis
+    /// The next moment after it at which the clock alone changes an answer.
+    package var turnsAt: UnixMillis?
+    /// Place of the row's last change among all changes of all rows.
+    package var sequence: Int64
 
-    package init(version: Int64, updatedAt: UnixMillis, body: [UInt8]) {
+    /// A row that is written now, judged at `judgedAt`.
+    package init(version: Int64, updatedAt: UnixMillis, body: [UInt8], judgedAt: UnixMillis) {
         self.version = version
         self.updatedAt = updatedAt
         self.body = body
+        self.judgedAt = judgedAt
+        turnsAt = RowClock.nextTurn(of: body, after: judgedAt)
+        sequence = version
+    }
+
+    /// As it stood when it was told last.
+    package var judged: JudgedRow {
+        JudgedRow(version: version, updatedAt: updatedAt, body: body, moment: judgedAt)
     }
 }
 
@@ -172,7 +187,21 @@ package protocol StorageTransaction: AnyObject {
 
     // Rows.
     func row(of user: UserID, in environment: StoreEnvironment) throws(StorageError) -> RowRecord?
-    func setRow(_ row: RowRecord, of user: UserID, in environment: StoreEnvironment) throws(StorageError)
+    /// Writes the row in place of `known`, and in the same transaction whom to tell that answers changed.
+    func setRow(
+        _ row: RowRecord,
+        replacing known: RowRecord?,
+        of user: UserID,
+        in environment: StoreEnvironment
+    ) throws(StorageError)
+    /// Records what the clock alone has changed up to `moment`, and gives the row as it then stands. Nothing of the row
+    /// is written yet.
+    func turned(
+        _ row: RowRecord,
+        upTo moment: UnixMillis,
+        of user: UserID,
+        in environment: StoreEnvironment
+    ) throws(StorageError) -> RowRecord
     /// A number greater than every version given before, across all users, erased ones too.
     func nextVersion() throws(StorageError) -> Int64
 }

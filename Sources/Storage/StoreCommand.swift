@@ -11,6 +11,12 @@ public enum StoreCommand: Sendable {
     case replay(EventSequenceNumber, IncomingEvent?, by: Actor)
     /// The seller has changed the policy: rows are elected anew, a few with each turn of the writer.
     case adopt(EntitlementPolicy)
+    /// What came of an attempt to send a message of the outbox.
+    case sent(OutboxReport)
+    /// Puts a dead letter back among those that wait to be sent; nil for all of them, some at a time.
+    case resend(messageID: String?, by: Actor)
+    /// Removes kept payloads from before a moment, and dead letters that are too old, some at a time.
+    case prune(payloadsBefore: UnixMillis?, now: UnixMillis)
     /// Writes something small: readiness is that a write goes through.
     case probe(UnixMillis)
 }
@@ -89,6 +95,9 @@ public enum StoreResult: Hashable, Sendable {
     /// Nothing is kept of the event that could be read again.
     case notReplayable
     case adopted
+    case sent
+    case resent(Int)
+    case pruned(Int)
     case ready
 }
 

@@ -19,9 +19,8 @@ struct ArchitectureTests {
         "Storage": ["Entitlements", "Foundation"],
         "SQLiteStorage": ["Storage", "Entitlements", "Platform", "Crypto", "CSQLite", "CEmbedded", "Synchronization"],
         "Gateway": [
-            "HTTPServer", "TLS", "Outbound", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers",
-            "Storage",
-            "SQLiteStorage", "Foundation", "Synchronization",
+            "HTTPServer", "TLS", "Outbound", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers", "Storage",
+            "SQLiteStorage", "Foundation", "FoundationNetworking", "Synchronization",
         ],
         "CLI": ["Gateway", "Platform", "Foundation", "FoundationNetworking", "Synchronization"],
     ]

@@ -98,6 +98,39 @@ struct PrivacyTests {
         #expect(try Self.keptPayloads(gateway).count >= 1)
     }
 
+    /// What goes out is the answer and nothing else; what is exported is what is kept.
+    @Test func nothingPersonalGoesOut() throws {
+        let receiver = try TestReceiver()
+        let gateway = try RunningGateway(["NOTIFY_SECRET": TestReceiver.secret], config: receiver.config).start()
+        let stream = try EventStream(gateway.port, "?environment=sandbox", after: 0)
+        for provider in WebhookSigner.providers {
+            for (name, sample) in try Samples.all(of: provider) {
+                let event = PersonalData.planted(in: sample)
+                _ = try Self.deliver(gateway, provider, event, id: name)
+                let broken = PersonalData.planted(in: Self.anonymous(sample, provider))
+                _ = try Self.deliver(gateway, provider, broken, id: name + "-nobodys")
+            }
+        }
+        var told = Data()
+        let end = ContinuousClock.now + .seconds(20)
+        while try gateway.ask("GET", "/v1/notifications").json()["notifications"]?.array.isEmpty == false {
+            guard ContinuousClock.now < end else { throw GatewayTestError("not everything was told") }
+            Thread.sleep(forTimeInterval: 0.05)
+        }
+        let deliveries = try receiver.deliveries(1)
+        #expect(deliveries.count > 4)
+        for delivery in deliveries { told += Data(delivery.body) }
+        while let event = stream.next(seconds: 1) { told += Data(event.json.compact.utf8) }
+        let users = Set(deliveries.compactMap { $0.data["user_id"]?.string })
+        for user in users where !user.contains("%") {
+            guard let name = user.addingPercentEncoding(withAllowedCharacters: .alphanumerics) else { continue }
+            told += Data(try gateway.ask("GET", "/v1/users/\(name)/export").body)
+        }
+        #expect(PersonalData.finds(in: told).isEmpty, "\(PersonalData.finds(in: told).prefix(5))")
+        try gateway.stop()
+        try Self.expectNothingFound(gateway, "what goes out")
+    }
+
     @Test func ofWhatIsNoEventOnlyTheLengthIsKept() throws {
         let gateway = try RunningGateway().start()
         for provider in WebhookSigner.providers {

@@ -1,0 +1,59 @@
+internal import Entitlements
+internal import Platform
+internal import SQLiteStorage
+
+/// What goes on beside the loops: the feed of changes, notifications, and a look at the keys.
+struct BackgroundWork: Sendable {
+    private let feed: ChangeFeed
+    private let feedThread: WorkerThread
+    private let notifier: Notifier
+    private let keyWatch: KeyWatch
+
+    /// Starts all of it, or nothing.
+    static func start(
+        _ configuration: GatewayConfiguration,
+        _ services: GatewayServices,
+        _ loops: LoopMailboxes,
+        _ bell: OutboxBell
+    ) throws -> BackgroundWork {
+        let feedThread = try services.feed.start(
+            FeedContext(
+                store: services.store,
+                loops: loops,
+                defaultEntitlement: configuration.policy.defaultEntitlement,
+                payloadDays: configuration.payloadDays
+            )
+        )
+        do {
+            let notifier = try Notifier(configuration.receivers, services.store, bell)
+            do {
+                let known = try KeyRecords.active(in: configuration.database)
+                let watch = try KeyWatch.start(path: configuration.database, known: known) { stored in
+                    Log.info("the keys in the database have changed", ("keys", .integer(Int64(stored.count))))
+                    loops.post(.keys(stored.map(KeyRing.Key.init)))
+                }
+                return BackgroundWork(
+                    feed: services.feed,
+                    feedThread: feedThread,
+                    notifier: notifier,
+                    keyWatch: watch
+                )
+            } catch {
+                notifier.stop()
+                throw error
+            }
+        } catch {
+            services.feed.stop()
+            feedThread.join()
+            throw error
+        }
+    }
+
+    /// They hand their last results to the writer, which must still run.
+    func stop() {
+        keyWatch.stop()
+        notifier.stop()
+        feed.stop()
+        feedThread.join()
+    }
+}

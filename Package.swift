@@ -61,17 +61,18 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .target(name: "Storage", dependencies: ["Entitlements", "Platform"], swiftSettings: strict),
+        .target(name: "Licensing", dependencies: ["Entitlements", "Crypto"], swiftSettings: strict),
+        .target(name: "Storage", dependencies: ["Entitlements", "Licensing", "Platform"], swiftSettings: strict),
         .target(
             name: "SQLiteStorage",
-            dependencies: ["Storage", "Entitlements", "Platform", "Crypto", "CSQLite", "CEmbedded"],
+            dependencies: ["Storage", "Licensing", "Entitlements", "Platform", "Crypto", "CSQLite", "CEmbedded"],
             swiftSettings: strict
         ),
         .target(
             name: "Gateway",
             dependencies: [
                 "HTTPServer", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers", "Storage",
-                "SQLiteStorage",
+                "SQLiteStorage", "Licensing",
             ],
             swiftSettings: strict
         ),
@@ -88,6 +89,11 @@ let package = Package(
         .testTarget(
             name: "EntitlementsTests",
             dependencies: ["Entitlements", "TestSupport"],
+            swiftSettings: strictTests
+        ),
+        .testTarget(
+            name: "LicensingTests",
+            dependencies: ["Licensing", "Entitlements", "Crypto"],
             swiftSettings: strictTests
         ),
         .testTarget(

@@ -339,6 +339,9 @@ static const unsigned char file_110[] = {
 static const unsigned char file_111[] = {
 #embed "../../schema/sqlite/0003_mentions.sql"
 };
+static const unsigned char file_112[] = {
+#embed "../../schema/sqlite/0004_licenses.sql"
+};
 
 static const struct embedded_file files[] = {
     {"providers/creem/creem.json", file_0, sizeof file_0},
@@ -453,6 +456,7 @@ static const struct embedded_file files[] = {
     {"schema/sqlite/0001_initial.sql", file_109, sizeof file_109},
     {"schema/sqlite/0002_link_since.sql", file_110, sizeof file_110},
     {"schema/sqlite/0003_mentions.sql", file_111, sizeof file_111},
+    {"schema/sqlite/0004_licenses.sql", file_112, sizeof file_112},
 };
 
 size_t embedded_file_count(void) { return sizeof files / sizeof files[0]; }

@@ -12,6 +12,7 @@ public struct GatewayConfiguration: Sendable {
         lastProviders: [ProviderID("manual")]
     )
     public var metricsAreOpen = false
+    public var access = AccessSettings()
     public var environment: EnvironmentVariables
     /// Settings that are known but have no effect in this version; the start says so.
     public var withoutEffect: [String] = []

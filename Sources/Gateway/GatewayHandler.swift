@@ -11,6 +11,12 @@ struct GatewayContext: Sendable {
     let keys: KeyRing
     let policy: EntitlementPolicy
     let defaultEntitlement: [UInt8]
+    let access: AccessSettings
+    /// As it was at the start; each loop looks after its own.
+    let signingKeys: SigningKeyFile
+    /// Nil when no issuer publishes keys.
+    let publishedKeys: PublishedKeys?
+    let tellLoops: @Sendable (LoopMessage) -> Void
 }
 
 /// What other threads send to a loop.
@@ -18,6 +24,10 @@ enum LoopMessage: Sendable {
     /// A write is done, or failed; how its request goes on.
     case stored(ReplyTicket, Continuation, Result<Committed<StoreResult>, StorageError>)
     case changed([ChangedRow])
+    /// A wrong licence key came to another loop.
+    case guessed([UInt8], on: Int)
+    /// What came of a look for an issuer's keys.
+    case keys(Int, PublishedKeys.Finding)
     /// The gateway is about to end: nobody is to wait any more.
     case stopping
 }
@@ -29,6 +39,7 @@ enum Continuation: Sendable {
     case grantEnded(grantID: String)
     case identity(IdentityRequest)
     case erase
+    case license(LicenseContinuation)
     case ready
 }
 
@@ -39,20 +50,28 @@ final class GatewayHandler: RequestHandler {
     let context: GatewayContext
     let mailbox: Mailbox<LoopMessage>
     let reader: SQLiteReader
+    let licenseReader: LicenseReader
+    /// This loop's place among them.
+    let loop: Int
+    var access: LoopAccess
     /// Buffers that are used again for every request.
     var json = JSONWriter()
     var question = AnswerQuestion()
     var lookup: [UInt8] = []
+    var encoded: [UInt8] = []
     var polls = LongPolls()
     /// Readers that would wait are answered at once.
     var isStopping = false
     /// The last moment at which a write went through, in this loop's knowledge.
     var readyAt: MonotonicNanos?
 
-    init(context: GatewayContext, mailbox: Mailbox<LoopMessage>) throws {
+    init(context: GatewayContext, loop: Int, mailbox: Mailbox<LoopMessage>) throws {
         self.context = context
+        self.loop = loop
         self.mailbox = mailbox
         reader = try context.store.makeReader()
+        licenseReader = try LicenseReader(reader)
+        access = LoopAccess(tokens: UserTokenVerifier(context.access.issuers), signing: context.signingKeys)
     }
 
     func handle(_ request: Request, _ response: inout Response, ticket: ReplyTicket) -> Disposition {
@@ -62,22 +81,40 @@ final class GatewayHandler: RequestHandler {
     func receive(_ message: LoopMessage, _ replies: Replies<GatewayHandler>) {
         switch message {
         case .stored(let ticket, let continuation, let result):
-            replies.reply(to: ticket) { response in finish(continuation, result, &response) }
+            reply(to: ticket, replies) { response in finish(continuation, result, &response) }
         case .changed(let rows): rowsChanged(rows, replies)
+        case .guessed(let who, let other):
+            if other != loop { access.wrongKeys.count(who, now: .now()) }
+        case .keys(let issuer, let finding): take(finding, of: issuer, replies)
         case .stopping:
             isStopping = true
+            noteSightings()
             endPolls(replies)
+            endParked(replies)
         }
     }
 
     func cancelled(_ ticket: ReplyTicket) {
         polls.remove(ticket)
+        access.origins[ticket] = nil
+        access.parked.removeAll { $0.ticket == ticket }
     }
 
-    var nextDeadline: MonotonicNanos? { polls.nextDeadline }
+    var nextDeadline: MonotonicNanos? {
+        guard let noting = access.sightings.nextDeadline else { return polls.nextDeadline }
+        return min(noting, polls.nextDeadline ?? noting)
+    }
 
     func deadlineReached(_ now: MonotonicNanos, _ replies: Replies<GatewayHandler>) {
         pollsDue(now, replies)
+        if let noting = access.sightings.nextDeadline, noting <= now { noteSightings() }
+    }
+
+    /// Hands the devices that were seen to the writer. Nobody waits for it.
+    private func noteSightings() {
+        let sightings = access.sightings.take()
+        guard !sightings.isEmpty else { return }
+        _ = context.store.submit(.license(.seen(sightings))) { _ in }
     }
 
     func loopWillSleep() {
@@ -123,6 +160,7 @@ final class GatewayHandler: RequestHandler {
             case .grantEnded(let grantID): finishGrantEnd(grantID, committed, &response)
             case .identity(let request): finishIdentity(request, committed, &response)
             case .erase: finishErase(&response)
+            case .license(let license): finishLicense(license, committed, &response)
             case .ready: writeReady(&response)
             }
         }
@@ -133,10 +171,16 @@ final class GatewayHandler: RequestHandler {
         response.start(status)
         response.header("Content-Type", "application/json")
         response.header("Cache-Control", "no-store")
+        addOrigin(&response)
         unsafe json.bytes.withUnsafeBytes { unsafe response.finish(body: $0) }
     }
 
-    func write(_ problem: Problem, _ response: inout Response) {
+    /// - Parameter more: Adds members of its own.
+    func write(
+        _ problem: Problem,
+        _ response: inout Response,
+        more: (GatewayHandler) -> Void = { _ in }
+    ) {
         json.reset()
         json.raw("{\"type\":\"about:blank\",\"title\":")
         json.string(problem.title)
@@ -148,8 +192,10 @@ final class GatewayHandler: RequestHandler {
         }
         json.raw(",\"code\":")
         json.string(problem.code)
+        more(self)
         json.raw("}")
         response.start(problem.status)
+        addOrigin(&response)
         response.header("Content-Type", "application/problem+json")
         response.header("Cache-Control", "no-store")
         if problem.status == 401 { response.header("WWW-Authenticate", "Bearer") }
@@ -160,6 +206,12 @@ final class GatewayHandler: RequestHandler {
 
     /// The key of `Authorization: Bearer …`; nil when it is missing or unknown.
     func key(of request: Request) -> KeyRing.Key? {
+        guard let presented = unsafe bearer(of: request) else { return nil }
+        return unsafe context.keys.find(presented)
+    }
+
+    /// What follows `Authorization: Bearer`; nil when there is no such header.
+    func bearer(of request: Request) -> UnsafeRawBufferPointer? {
         guard let header = unsafe request.header("Authorization") else { return nil }
         // The scheme's name is compared without case (RFC 9110 section 11.1).
         let scheme: StaticString = "bearer "
@@ -168,7 +220,7 @@ final class GatewayHandler: RequestHandler {
         for index in 0..<count where unsafe header[index] | (index < 6 ? 0x20 : 0) != scheme.utf8Start[index] {
             return nil
         }
-        return unsafe context.keys.find(UnsafeRawBufferPointer(rebasing: header[count...]))
+        return unsafe UnsafeRawBufferPointer(rebasing: header[count...])
     }
 
     /// The key when it may do this; else the answer is written.

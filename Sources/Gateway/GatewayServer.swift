@@ -2,6 +2,7 @@ internal import Crypto
 internal import Entitlements
 internal import Foundation
 internal import HTTPServer
+internal import Licensing
 internal import Platform
 internal import ProviderKit
 internal import SQLiteStorage
@@ -13,9 +14,16 @@ public final class GatewayServer: Sendable {
     private let server: HTTPServer<GatewayHandler>
     private let store: SQLiteStore
     private let loops: LoopMailboxes
+    private let publishedKeys: PublishedKeys?
 
-    private init(server: HTTPServer<GatewayHandler>, loops: LoopMailboxes, store: SQLiteStore) {
+    private init(
+        server: HTTPServer<GatewayHandler>,
+        loops: LoopMailboxes,
+        store: SQLiteStore,
+        publishedKeys: PublishedKeys?
+    ) {
         self.server = server
+        self.publishedKeys = publishedKeys
         self.loops = loops
         self.store = store
     }
@@ -35,6 +43,9 @@ public final class GatewayServer: Sendable {
                 hint:
                     "under a wrong name the map has no effect, and every product of the provider meant grants the default"
             )
+        }
+        for provider in configuration.access.licenses.issueOn.sorted() where !registry.isKnown(provider.name) {
+            throw ConfigurationError("/licenses/issue_on", "\(provider.name): no such provider")
         }
         announce(registry, configuration)
         var addresses: [ListenAddress] = []
@@ -58,24 +69,33 @@ public final class GatewayServer: Sendable {
             )
         }
         let keys = try KeyStore.ring(configuration, database: configuration.database)
+        let signingKeys = try SigningKeyFile.load(besideDatabase: configuration.database)
+        _ = store.submit(.license(.adopt(configuration.access.licenses))) { _ in }
+        let publishedKeys = try keysOfIssuers(configuration.access.issuers, loops)
         let context = GatewayContext(
             store: store,
             registry: registry,
             keys: keys,
             policy: configuration.policy,
-            defaultEntitlement: Array(configuration.policy.defaultEntitlement.utf8)
+            defaultEntitlement: Array(configuration.policy.defaultEntitlement.utf8),
+            access: configuration.access,
+            signingKeys: signingKeys,
+            publishedKeys: publishedKeys,
+            tellLoops: { loops.post($0) }
         )
         do {
             let server = try HTTPServer<GatewayHandler>.start(
                 listen: addresses,
                 loops: max(1, ProcessInfo.processInfo.activeProcessorCount),
                 limits: ServerLimits()
-            ) { _, mailbox in
-                try GatewayHandler(context: context, mailbox: mailbox)
+            ) { loop, mailbox in
+                try GatewayHandler(context: context, loop: loop, mailbox: mailbox)
             }
             loops.set(server.mailboxes)
-            return GatewayServer(server: server, loops: loops, store: store)
+            publishedKeys?.begin()
+            return GatewayServer(server: server, loops: loops, store: store, publishedKeys: publishedKeys)
         } catch {
+            publishedKeys?.stop()
             store.close()
             throw ConfigurationError(configuration.listen, "\(error)")
         }
@@ -85,7 +105,20 @@ public final class GatewayServer: Sendable {
     public func stop() {
         loops.post(.stopping)
         server.stop()
+        publishedKeys?.stop()
         store.close()
+    }
+
+    private static func keysOfIssuers(
+        _ issuers: [TokenIssuer],
+        _ loops: LoopMailboxes
+    ) throws(ConfigurationError) -> PublishedKeys? {
+        guard issuers.contains(where: { $0.keys != nil }) else { return nil }
+        do throws(SystemError) {
+            return try PublishedKeys.start(issuers) { issuer, finding in loops.post(.keys(issuer, finding)) }
+        } catch {
+            throw ConfigurationError("/jwt", "\(error)")
+        }
     }
 
     /// One line for each provider that is off, and for what the product map says and does not say.

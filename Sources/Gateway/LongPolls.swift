@@ -99,10 +99,10 @@ extension GatewayHandler {
                 return
             }
             polls.remove(poll.ticket)
-            replies.reply(to: poll.ticket) { response in unsafe writeAnswer(summary, nil, &response) }
+            reply(to: poll.ticket, replies) { response in unsafe writeAnswer(summary, nil, &response) }
         } catch {
             polls.remove(poll.ticket)
-            replies.reply(to: poll.ticket) { response in
+            reply(to: poll.ticket, replies) { response in
                 write(.unavailable("the database cannot be read", retryAfter: 1), &response)
             }
         }

@@ -38,4 +38,9 @@ public final class Replies<Handler: RequestHandler> {
     public func reply(to ticket: ReplyTicket, _ fill: (inout Response) -> Void) {
         loop.reply(to: ticket, fill)
     }
+
+    /// As ``reply(to:_:)`` for work that may have to wait once more: after `.later` the request stays deferred.
+    public func resume(_ ticket: ReplyTicket, _ work: (inout Response) -> Disposition) {
+        loop.resume(ticket, work)
+    }
 }

@@ -42,6 +42,7 @@ struct Erasure {
             try run("DELETE FROM \(table) WHERE \(column) = ?", user.value)
         }
         try run("UPDATE OR REPLACE link SET user_id = ?2 WHERE user_id = ?1", user.value, mark.value)
+        try forgetLicenses(user)
         try forgetTransfers(user, mark)
         for environment in StoreEnvironment.allCases { try forgetRow(user, environment, moment, &changed) }
         var ingestion = Ingestion(policy: policy, transaction: transaction)
@@ -107,6 +108,15 @@ struct Erasure {
         }
         query.reset()
         for event in naming { try run("UPDATE event SET payload = NULL WHERE seq = ?", event) }
+    }
+
+    /// Licences with their devices, which people name after themselves. A licence that came with a purchase is made anew with
+    /// the next event that names somebody.
+    private func forgetLicenses(_ user: UserID) throws(StorageError) {
+        for table in ["seat", "seat_freed"] {
+            try run("DELETE FROM \(table) WHERE license IN (SELECT id FROM license WHERE user_id = ?)", user.value)
+        }
+        try run("DELETE FROM license WHERE user_id = ?", user.value)
     }
 
     private func forgetTransfers(_ user: UserID, _ mark: UserID) throws(StorageError) {

@@ -24,6 +24,7 @@ final class SQLiteWriter {
 
     private let database: SQLiteDatabase
     private let transaction: SQLiteTransaction
+    private let licenses: LicenseDesk
     private var policy: EntitlementPolicy
     private let measurements: WriterMeasurements
     /// Where the election of all rows anew has come to; nil when none is going on.
@@ -53,6 +54,7 @@ final class SQLiteWriter {
             """
         )
         transaction = try SQLiteTransaction(database)
+        licenses = try LicenseDesk(database, transaction)
         self.policy = policy
         self.measurements = measurements
         self.commits = commits
@@ -157,6 +159,7 @@ final class SQLiteWriter {
                 .erase(user, at: actor.at, &changed)
             try audit("erase", nil, actor, "")
             return .erased
+        case .license(let command): return .license(try licenses.perform(command))
         case .replay(let sequence, let incoming, let actor):
             return try replay(sequence, incoming, actor, &changed)
         case .adopt(let policy):
@@ -178,6 +181,7 @@ final class SQLiteWriter {
         var ingestion = Ingestion(policy: policy, transaction: transaction)
         let outcome = try ingestion.ingest(incoming)
         changed += ingestion.changedRows
+        try licenses.issue(for: ingestion.workedOut, policy, now: incoming.receivedAt)
         return outcome
     }
 
@@ -206,6 +210,7 @@ final class SQLiteWriter {
             _ = try ingestion.recomputeAll(keys, actor.at)
         }
         changed += ingestion.changedRows
+        try licenses.issue(for: ingestion.workedOut, policy, now: actor.at)
         try audit("replay", nil, actor, name)
         return .replayed(outcome)
     }
@@ -226,6 +231,7 @@ final class SQLiteWriter {
             var ingestion = Ingestion(policy: policy, transaction: transaction)
             _ = try ingestion.recomputeAll(keys, UnixMillis(wallClockMillis()))
             changed = ingestion.changedRows
+            try licenses.issue(for: ingestion.workedOut, policy, now: UnixMillis(wallClockMillis()))
             if keys.isEmpty { try transaction.setMeta(Reelection.metaName, PolicyCoding.encode(policy)) }
             try transaction.saveVersion()
             try commit.run()

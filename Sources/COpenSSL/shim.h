@@ -34,6 +34,12 @@ static inline X509 *openssl_certificates_at(const STACK_OF(X509) *list, int inde
     return sk_X509_value(list, index);
 }
 
+/// The builder keeps the pointers to the names, so they must be constants.
+static inline int openssl_push_rsa(OSSL_PARAM_BLD *builder, const BIGNUM *modulus, const BIGNUM *exponent) {
+    return OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_RSA_N, modulus) == 1 &&
+           OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_RSA_E, exponent) == 1;
+}
+
 /// Both halves of a key pair or, for a public key, the one there is.
 static inline int openssl_public_key_selection(void) { return EVP_PKEY_PUBLIC_KEY; }
 

@@ -90,7 +90,7 @@ public struct JWK: Sendable {
             unsafe BN_free(e)
         }
         // The numbers are copied into the parameters, and those into the key; all are freed here.
-        guard unsafe OSSL_PARAM_BLD_push_BN(builder, "n", n) == 1, unsafe OSSL_PARAM_BLD_push_BN(builder, "e", e) == 1,
+        guard unsafe openssl_push_rsa(builder, n, e) == 1,
             let parameters = unsafe OSSL_PARAM_BLD_to_param(builder)
         else { return nil }
         defer { unsafe OSSL_PARAM_free(parameters) }

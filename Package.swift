@@ -83,7 +83,12 @@ let package = Package(
         ),
 
         // Tests.
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strictTests),
+        .target(
+            name: "TestSupport",
+            dependencies: ["COpenSSL"],
+            path: "Tests/TestSupport",
+            swiftSettings: strictTests
+        ),
         .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: strictTests),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "Platform"], swiftSettings: strictTests),
         .testTarget(

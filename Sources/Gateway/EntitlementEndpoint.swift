@@ -44,6 +44,20 @@ extension GatewayHandler {
         )
     }
 
+    /// Answers for the user that stands in `question`, without waiting for a change.
+    func answerNow(query: UnsafeRawBufferPointer, _ response: inout Response) {
+        guard setLookup() else { return write(.invalidUserID, &response) }
+        guard let parameters = unsafe parameters(query, &response) else { return }
+        let clock = now
+        question.moment = parameters.moment ?? clock
+        do throws(StorageError) {
+            let summary = try encodeAnswer(clock)
+            unsafe writeAnswer(summary, nil, &response)
+        } catch {
+            failRead(error, &response)
+        }
+    }
+
     /// Answers for the user that stands in `question`.
     func answer(
         query: UnsafeRawBufferPointer,

@@ -16,6 +16,8 @@ struct GatewayContext: Sendable {
     let signingKeys: SigningKeyFile
     /// Nil when no issuer publishes keys.
     let publishedKeys: PublishedKeys?
+    /// Nil when no hashes of addresses are kept.
+    let buyerAddresses: BuyerAddresses?
     let tellLoops: @Sendable (LoopMessage) -> Void
 }
 
@@ -40,6 +42,8 @@ enum Continuation: Sendable {
     case identity(IdentityRequest)
     case erase
     case license(LicenseContinuation)
+    /// A signed-in person was linked to their address; what they asked for follows.
+    case claimed(user: [UInt8], query: [UInt8])
     case ready
 }
 
@@ -161,6 +165,7 @@ final class GatewayHandler: RequestHandler {
             case .identity(let request): finishIdentity(request, committed, &response)
             case .erase: finishErase(&response)
             case .license(let license): finishLicense(license, committed, &response)
+            case .claimed(let user, let query): answerAfterClaim(user, query, &response)
             case .ready: writeReady(&response)
             }
         }

@@ -71,6 +71,12 @@ public final class GatewayServer: Sendable {
         let keys = try KeyStore.ring(configuration, database: configuration.database)
         let signingKeys = try SigningKeyFile.load(besideDatabase: configuration.database)
         _ = store.submit(.license(.adopt(configuration.access.licenses))) { _ in }
+        var buyerAddresses: BuyerAddresses?
+        if configuration.access.claimsByEmail {
+            buyerAddresses = try BuyerAddresses.load(besideDatabase: configuration.database)
+        } else {
+            _ = store.submit(.forgetAddresses(at: UnixMillis(wallClockMillis()))) { _ in }
+        }
         let publishedKeys = try keysOfIssuers(configuration.access.issuers, loops)
         let context = GatewayContext(
             store: store,
@@ -81,6 +87,7 @@ public final class GatewayServer: Sendable {
             access: configuration.access,
             signingKeys: signingKeys,
             publishedKeys: publishedKeys,
+            buyerAddresses: buyerAddresses,
             tellLoops: { loops.post($0) }
         )
         do {

@@ -154,6 +154,9 @@ extension GatewayHandler {
         case .entitlement:
             question.user.removeAll(keepingCapacity: true)
             question.user.append(contentsOf: user.bytes)
+            if let customer = unclaimed(by: user) {
+                return unsafe claim(customer, for: user, query: query, &response, ticket)
+            }
             return unsafe answer(query: query, ifNoneMatch: ifNoneMatch, &response, ticket)
         case .gate:
             question.user.removeAll(keepingCapacity: true)
@@ -163,6 +166,44 @@ extension GatewayHandler {
         case .addDevice: return unsafe addDevice(body, for: user.user, &response, ticket)
         case .removeDevice: return unsafe removeDevice(rest, of: user.user, &response, ticket)
         }
+    }
+
+    // MARK: - What was bought under the person's address
+
+    /// The customer that the person's verified address is, when something was bought under it that is nobody's yet.
+    private func unclaimed(by user: SignedInUser) -> CustomerID? {
+        guard let addresses = context.buyerAddresses, let email = user.verifiedEmail,
+            let customer = addresses.customer(of: email)
+        else { return nil }
+        let isWaiting = (try? licenseReader.hasOwnerless(purchasesOf: customer)) ?? false
+        return isWaiting ? customer : nil
+    }
+
+    private func claim(
+        _ customer: CustomerID,
+        for user: SignedInUser,
+        query: UnsafeRawBufferPointer,
+        _ response: inout Response,
+        _ ticket: ReplyTicket
+    ) -> Disposition {
+        let identity = IdentityRequest(
+            user: user.user,
+            provider: customer.provider,
+            externalID: customer.value,
+            by: Actor(keyID: "user-token", at: now)
+        )
+        return submit(
+            .addIdentity(identity),
+            .claimed(user: user.bytes, query: unsafe [UInt8](query)),
+            ticket,
+            &response
+        )
+    }
+
+    func answerAfterClaim(_ user: [UInt8], _ query: [UInt8], _ response: inout Response) {
+        question.user.removeAll(keepingCapacity: true)
+        question.user.append(contentsOf: user)
+        unsafe query.withUnsafeBytes { unsafe answerNow(query: $0, &response) }
     }
 
     // MARK: - Tokens

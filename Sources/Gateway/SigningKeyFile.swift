@@ -3,14 +3,14 @@ internal import Foundation
 internal import Licensing
 internal import Platform
 
-/// The secret file with the keys that sign offline tokens, beside the database and for its owner only.
+/// The secret file with the keys that sign offline tokens, beside the database.
 ///
 /// A loop's own view of it: the file is looked at now and then, so that a rotation counts without a restart.
 struct SigningKeyFile {
     private static let lookEachSeconds = 1
 
     let path: String
-    private(set) var keys: SigningKeys
+    private var keys: SigningKeys
     private var modified: Date?
     private var lookAt: MonotonicNanos
 
@@ -28,15 +28,15 @@ struct SigningKeyFile {
             } catch {
                 throw ConfigurationError(path, error.reason)
             }
-            try write(first, to: path, isNew: true)
+            try SecretFile.write(first.encoded, to: path, isNew: true)
         }
         return try SigningKeyFile(path)
     }
 
     private init(_ path: String) throws(ConfigurationError) {
         self.path = path
-        keys = try Self.read(path)
         modified = Self.modified(path)
+        keys = try Self.read(path)
         lookAt = .now().adding(seconds: Self.lookEachSeconds)
     }
 
@@ -44,43 +44,27 @@ struct SigningKeyFile {
         (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
     }
 
-    static func read(_ path: String) throws(ConfigurationError) -> SigningKeys {
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
-            let mode = attributes[.posixPermissions] as? NSNumber, let data = FileManager.default.contents(atPath: path)
-        else {
-            throw ConfigurationError(path, "it cannot be read", hint: "it signs licences; restore it from a backup")
-        }
-        guard mode.intValue & 0o077 == 0 else {
-            throw ConfigurationError(path, "others on this machine can read it", hint: "chmod 600 \(path)")
-        }
+    private static func read(_ path: String) throws(ConfigurationError) -> SigningKeys {
+        let bytes = try SecretFile.read(path)
         do throws(SigningKeyError) {
-            return try SigningKeys(encoded: [UInt8](data))
+            return try SigningKeys(encoded: bytes)
         } catch {
             throw ConfigurationError(path, error.reason, hint: "restore it from a backup, or take it away for new keys")
         }
     }
 
-    /// Replaces the file whole: whoever reads it meanwhile finds the old keys or the new ones.
+    /// A new key signs from now on; the old ones are published as long as their tokens live.
     ///
-    /// - Parameter isNew: Refuses to replace a file that another process has made meanwhile.
-    static func write(_ keys: SigningKeys, to path: String, isNew: Bool) throws(ConfigurationError) {
-        let temporary = path + ".new-\(getpid())"
-        _ = unsafe unlink(temporary)
-        // Made with its mode, so that no moment has it readable for others.
-        let file = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL, 0o600)
-        guard file >= 0 else {
-            throw ConfigurationError(path, "it cannot be written", hint: "check the folder's owner")
+    /// - Returns: The new key's id, and how many keys are published.
+    func rotate(tokenMillisMax: Int64, now: UnixMillis) throws(ConfigurationError) -> (kid: String, published: Int) {
+        let rotated: SigningKeys
+        do throws(SigningKeyError) {
+            rotated = try keys.rotated(at: now, tokenMillisMax: tokenMillisMax)
+        } catch {
+            throw ConfigurationError(path, error.reason)
         }
-        let bytes = keys.encoded
-        // The bytes are held for the length of the call.
-        let written = unsafe bytes.withUnsafeBytes { unsafe Foundation.write(file, $0.baseAddress, $0.count) }
-        let isSynced = written == bytes.count && fsync(file) == 0
-        close(file)
-        let isPlaced =
-            unsafe isSynced
-            && (isNew ? link(temporary, path) == 0 || errno == EEXIST : rename(temporary, path) == 0)
-        _ = unsafe unlink(temporary)
-        guard isPlaced else { throw ConfigurationError(path, "it cannot be written", hint: "is the disk full?") }
+        try SecretFile.write(rotated.encoded, to: path, isNew: false)
+        return (rotated.keys.first?.kid ?? "", rotated.keys.count)
     }
 
     /// The keys as the file has them now. A file that cannot be read leaves the keys that were read before.

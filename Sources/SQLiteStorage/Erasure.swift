@@ -82,6 +82,7 @@ struct Erasure {
             return true
         }
         let delete = try database.prepare("DELETE FROM fact WHERE purchase = ? AND event = ? AND place = ?")
+        try AddressPurge(database: database, transaction: transaction).forget(in: key)
         for entry in marked {
             delete.bind(1, key)
             delete.bind(2, entry.event)

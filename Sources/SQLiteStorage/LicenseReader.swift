@@ -54,6 +54,19 @@ public final class LicenseReader {
         return found.sorted { ($0.license.createdAt, $0.license.id) < ($1.license.createdAt, $1.license.id) }
     }
 
+    /// Whether a customer has bought something that belongs to nobody yet.
+    public func hasOwnerless(purchasesOf customer: CustomerID) throws(StorageError) -> Bool {
+        reader.letGo()
+        let query = try reader.database.prepare(
+            """
+            SELECT 1 FROM dependency JOIN purchase ON purchase.id = dependency.purchase
+            WHERE dependency.node = ? AND purchase.owner IS NULL LIMIT 1
+            """
+        )
+        query.bind(1, Ownership.Dependency.customer(customer).node)
+        return try query.step()
+    }
+
     /// What a person is entitled to, as values.
     public func subscription(of user: UserID, now: UnixMillis) throws(StorageError) -> Subscription {
         let id = Array(user.value.utf8)

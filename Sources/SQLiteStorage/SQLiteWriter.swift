@@ -159,6 +159,9 @@ final class SQLiteWriter {
                 .erase(user, at: actor.at, &changed)
             try audit("erase", nil, actor, "")
             return .erased
+        case .forgetAddresses(let moment):
+            changed += try AddressPurge(database: database, transaction: transaction).forgetAll(policy, at: moment)
+            return .ready
         case .license(let command): return .license(try licenses.perform(command))
         case .replay(let sequence, let incoming, let actor):
             return try replay(sequence, incoming, actor, &changed)

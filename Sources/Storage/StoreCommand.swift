@@ -8,6 +8,8 @@ public enum StoreCommand: Sendable {
     case addIdentity(IdentityRequest)
     case erase(user: UserID, by: Actor)
     case license(LicenseCommand)
+    /// No hashes of addresses are kept any more.
+    case forgetAddresses(at: UnixMillis)
     /// Takes a recorded event in again: with what its kept body says now, or, without one, from its facts.
     case replay(EventSequenceNumber, IncomingEvent?, by: Actor)
     /// The seller has changed the policy: rows are elected anew, a few with each turn of the writer.

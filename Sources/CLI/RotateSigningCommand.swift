@@ -1,0 +1,20 @@
+internal import Gateway
+
+/// `keys rotate-signing`: a new key signs licences from now on.
+enum RotateSigningCommand: Command {
+    static let name = "keys rotate-signing"
+    static let summary = "sign licences with a new key; the old one is published until its last token has run out"
+    static let options = Option.configuration
+
+    static func run(_ arguments: Arguments) throws(CommandError) -> ExitStatus {
+        guard arguments.operands.isEmpty else { throw .usage("keys rotate-signing takes options only") }
+        let configuration = try arguments.configuration()
+        do throws(ConfigurationError) {
+            let (kid, published) = try LicenseAdministration.rotateSigningKeys(configuration)
+            Terminal.output("signing with \(kid); \(published) keys are published at /.well-known/jwks.json")
+        } catch {
+            throw .failed(error.description)
+        }
+        return .success
+    }
+}

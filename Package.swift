@@ -120,7 +120,7 @@ let package = Package(
         ),
         .testTarget(
             name: "GatewayTests",
-            dependencies: ["Gateway", "CLI", "TestSupport", "Entitlements", "CSQLite"],
+            dependencies: ["Gateway", "CLI", "TestSupport", "Entitlements", "Platform", "CSQLite"],
             swiftSettings: strictTests
         ),
         .testTarget(

@@ -8,7 +8,11 @@ enum LicenseSignCommand: Command {
     static let operands = "REQUEST"
     static let options =
         [
-            Option(name: "days", value: "N", summary: "how long it is good for (default: offline_days of the settings)"),
+            Option(
+                name: "days",
+                value: "N",
+                summary: "how long it is good for (default: offline_days of the settings)"
+            ),
             Option(name: "output", value: "FILE", summary: "where to write it (default: standard output)"),
         ] + Option.configuration
 

@@ -15,7 +15,9 @@ extension GatewayHandler {
     ) -> Disposition {
         guard let key = authorize(request, .admin, &response) else { return .done }
         guard let user = unsafe checkedUser(user, &response) else { return .done }
-        guard let body = members(of: request, known: ["provider", "external_id", "email"], &response) else { return .done }
+        guard let body = members(of: request, known: ["provider", "external_id", "email"], &response) else {
+            return .done
+        }
         if let email = body["email"] {
             return claimByAddress(email, user, body, Actor(keyID: key.id, at: now), &response, ticket)
         }

@@ -48,7 +48,7 @@ public enum LicenseAdministration {
             )
         }
         var signing = try SigningKeyFile.load(besideDatabase: configuration.database)
-        do throws(StorageError) {
+        do {
             let store = try SQLiteStore.open(path: configuration.database, policy: nil) { _ in }
             defer { store.close() }
             let reader = try LicenseReader(try store.makeReader())

@@ -21,7 +21,9 @@ enum SecretFile {
         _ = unsafe unlink(temporary)
         // Made with its mode, so that no moment has it readable for others.
         let file = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL, 0o600)
-        guard file >= 0 else { throw ConfigurationError(path, "it cannot be written", hint: "check the folder's owner") }
+        guard file >= 0 else {
+            throw ConfigurationError(path, "it cannot be written", hint: "check the folder's owner")
+        }
         // The bytes are held for the length of the call.
         let written = unsafe bytes.withUnsafeBytes { unsafe Foundation.write(file, $0.baseAddress, $0.count) }
         let isSynced = written == bytes.count && fsync(file) == 0

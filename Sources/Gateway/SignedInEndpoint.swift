@@ -1,6 +1,7 @@
 internal import Entitlements
 internal import HTTPServer
 internal import Platform
+internal import SQLiteStorage
 internal import Storage
 
 /// `/v1/me/…` and `/v1/gate`: what the bearer of a user token may ask, about nobody else.

@@ -209,7 +209,10 @@ final class CasePlayer {
     private func verify(_ step: VerifyTokenStep) throws(ConformanceError) {
         let answer: HTTPAnswer
         do {
-            answer = try HTTPConnection(port: gateway.port).send(HTTPRequest(target: "/.well-known/jwks.json"), seconds: 5)
+            answer = try HTTPConnection(port: gateway.port).send(
+                HTTPRequest(target: "/.well-known/jwks.json"),
+                seconds: 5
+            )
         } catch {
             throw .mismatch("no key set: \(error)")
         }

@@ -20,10 +20,12 @@ final class TestIssuer: Sendable {
         self.state = state
         server = try LoopbackServer { peer in
             while peer.readHead() != nil {
-                let (status, body) = state.withLock { state -> (String, String) in
+                let (status, body) = state.with { state -> (String, String) in
                     state.fetches += 1
                     guard !state.isDown else { return ("503 Service Unavailable", "{}") }
-                    return ("200 OK", "{\"keys\":[\(state.keys.map { $0.key.jwk(kid: $0.kid) }.joined(separator: ","))]}")
+                    return (
+                        "200 OK", "{\"keys\":[\(state.keys.map { $0.key.jwk(kid: $0.kid) }.joined(separator: ","))]}"
+                    )
                 }
                 peer.write("HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
             }
@@ -31,15 +33,15 @@ final class TestIssuer: Sendable {
     }
 
     var url: String { "http://127.0.0.1:\(server.port)/jwks.json" }
-    var fetches: Int { state.withLock { $0.fetches } }
+    var fetches: Int { state.with { $0.fetches } }
 
-    func goDown() { state.withLock { $0.isDown = true } }
+    func goDown() { state.with { $0.isDown = true } }
 
-    func comeUp() { state.withLock { $0.isDown = false } }
+    func comeUp() { state.with { $0.isDown = false } }
 
     /// Another key in the place of the present one.
     func rotate(to kid: String, _ kind: SigningKey.Kind = .rsa) {
-        state.withLock { $0.keys = [(kid: kid, key: SigningKey(kind))] }
+        state.with { $0.keys = [(kid: kid, key: SigningKey(kind))] }
     }
 
     /// `gateway.json` with this issuer, and more settings behind it.
@@ -56,7 +58,7 @@ final class TestIssuer: Sendable {
         kid: String? = nil,
         signedBy other: SigningKey? = nil
     ) -> String {
-        let (known, key) = state.withLock { ($0.keys[0].kid, $0.keys[0].key) }
+        let (known, key) = state.with { ($0.keys[0].kid, $0.keys[0].key) }
         let header = "{\"alg\":\"\(algorithm)\",\"kid\":\"\(kid ?? known)\"}"
         return (other ?? key).jws(header: header, payload: Self.payload(claims))
     }

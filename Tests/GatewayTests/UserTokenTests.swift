@@ -5,7 +5,9 @@ internal import Testing
 /// What a signed-in person may ask (contract sections 3 and 5).
 @Suite("User tokens", .ownThread)
 struct UserTokenTests {
-    private func status(_ gateway: RunningGateway, _ token: String?, _ path: String = "/v1/me/entitlement") throws -> Int {
+    private func status(_ gateway: RunningGateway, _ token: String?, _ path: String = "/v1/me/entitlement") throws
+        -> Int
+    {
         try gateway.ask("GET", path, key: token).status
     }
 
@@ -76,7 +78,7 @@ struct UserTokenTests {
         // The old key is published no more, so it is nobody's.
         #expect(try status(gateway, old) == 401)
         for number in 0..<30 {
-            #expect(try status(gateway, issuer.token(["sub": "x\(number)"], kid: "made-up-\(number)")) == 401)
+            #expect(try status(gateway, issuer.token(["sub": .string("x\(number)")], kid: "made-up-\(number)")) == 401)
         }
         #expect(issuer.fetches < 12, "\(issuer.fetches)")
         #expect(try status(gateway, issuer.token()) == 200)
@@ -170,12 +172,16 @@ struct UserTokenTests {
             (#"{"jwt":[{"issuer":"i","audience":"a","algorithms":["RS256"]}]}"#, "/jwt/0/jwks"),
             (#"{"jwt":[{"issuer":"i","audience":"a","algorithms":["HS256"]}]}"#, "/jwt/0/secret_env"),
             (#"{"jwt":[{"issuer":"i","audience":"a","algorithms":["HS256"],"secret_env":"NO"}]}"#, "NO"),
-            (#"{"jwt":[{"issuer":"i","audience":"a","algorithms":["RS256"],"jwks":"http://a.example/k"}]}"#, "/jwt/0/jwks"),
+            (
+                #"{"jwt":[{"issuer":"i","audience":"a","algorithms":["RS256"],"jwks":"http://a.example/k"}]}"#,
+                "/jwt/0/jwks"
+            ),
             (#"{"jwt":[{"issuer":"i","audience":"a","algorithms":["RS256"],"jwks":"nowhere.json"}]}"#, "nowhere.json"),
             (#"{"jwt":[{"issuer":"i","audience":"a","algorithms":["HS256"],"secret":"x"}]}"#, "/jwt/0/secret"),
             (#"{"licenses":{"max_devices":0}}"#, "/licenses/max_devices"),
             (#"{"licenses":{"issue_on":["nobody"]}}"#, "nobody"), (#"{"licenses":{"seats":3}}"#, "/licenses/seats"),
-            (#"{"cors":["https://a.example/path"]}"#, "/cors/0"), (#"{"trusted_proxies":["proxy"]}"#, "/trusted_proxies/0"),
+            (#"{"cors":["https://a.example/path"]}"#, "/cors/0"),
+            (#"{"trusted_proxies":["proxy"]}"#, "/trusted_proxies/0"),
             (#"{"public_url":"entitlements"}"#, "/public_url"), (#"{"claim_by_email":"yes"}"#, "/claim_by_email"),
         ]
     )

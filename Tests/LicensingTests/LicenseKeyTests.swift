@@ -13,7 +13,9 @@ import Testing
     @Test func aKeyCarriesWhatItSays() {
         var seen = [Set<Character>](repeating: [], count: 28)
         for _ in 0..<2000 {
-            for (place, character) in LicenseKey.make().filter({ $0 != "-" }).enumerated() { seen[place].insert(character) }
+            for (place, character) in LicenseKey.make().filter({ $0 != "-" }).enumerated() {
+                seen[place].insert(character)
+            }
         }
         #expect(seen.allSatisfy { $0.count == 32 })
     }

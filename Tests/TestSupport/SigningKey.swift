@@ -90,7 +90,8 @@ public final class SigningKey: @unchecked Sendable {
     /// The public key as JSON (RFC 7517).
     public func jwk(kid: String) -> String {
         switch kind {
-        case .rsa: #"{"kty":"RSA","use":"sig","alg":"RS256","kid":"\#(kid)","n":"\#(number("n"))","e":"\#(number("e"))"}"#
+        case .rsa:
+            #"{"kty":"RSA","use":"sig","alg":"RS256","kid":"\#(kid)","n":"\#(number("n"))","e":"\#(number("e"))"}"#
         case .ed25519: #"{"kty":"OKP","crv":"Ed25519","kid":"\#(kid)","x":"\#(Self.base64URL(publicDER.suffix(32)))"}"#
         case .p256, .p384:
             #"{"kty":"EC","crv":"P-256","kid":"\#(kid)","x":"\#(Self.base64URL(publicDER.suffix(64).prefix(32)))","#

@@ -6,8 +6,12 @@ enum ClientAddress {
     /// What stands further to the left was written by somebody who is not trusted.
     static func of(_ request: Request, trusting proxies: [AddressRange]) -> String {
         let peer = request.peerAddress
-        guard isTrusted(peer, proxies), let field = unsafe request.header("X-Forwarded-For") else { return peer }
-        let forwarded = unsafe String(decoding: field, as: UTF8.self)
+        guard isTrusted(peer, proxies) else { return peer }
+        // A proxy may add a field of its own behind what the client has sent.
+        var forwarded = ""
+        unsafe request.forEachHeader("X-Forwarded-For") { field in
+            forwarded += unsafe "," + String(decoding: field, as: UTF8.self)
+        }
         return client(peer: peer, forwarded: forwarded, trusting: proxies)
     }
 

@@ -28,7 +28,8 @@ struct GuessLimiter {
     func wait(_ who: [UInt8], now: MonotonicNanos) -> Int? {
         guard let entry = entries[who] else { return nil }
         let left = remaining(entry, now)
-        return left < atOnce ? nil : max(1, Int(((left - atOnce + 1) * secondsEach).rounded(.up)))
+        let tooMany = left - (atOnce - 1)
+        return tooMany <= 0 ? nil : max(1, Int((tooMany * secondsEach).rounded(.up)))
     }
 
     mutating func count(_ who: [UInt8], now: MonotonicNanos) {

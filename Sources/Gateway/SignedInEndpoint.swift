@@ -94,15 +94,18 @@ extension GatewayHandler {
         access.parked.removeAll { $0.issuer == issuer }
         for call in waiting {
             access.origin = access.origins[call.ticket]
+            var isWaiting = false
             replies.resume(call.ticket) { response in
                 if case .unavailable = finding {
                     write(.keysUnavailable, &response)
                     return .done
                 }
-                return takeUp(call, &response)
+                let disposition = takeUp(call, &response)
+                if case .later = disposition { isWaiting = true }
+                return disposition
             }
             access.origin = nil
-            if access.parked.isEmpty { access.origins[call.ticket] = nil }
+            if !isWaiting { access.origins[call.ticket] = nil }
         }
     }
 

@@ -140,7 +140,6 @@ struct ProxyTests {
                 {
                     admin off
                     auto_https off
-                    persist_config off
                 }
                 http://127.0.0.1:\(port) {
                     respond /open "open"

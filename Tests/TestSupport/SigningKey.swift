@@ -2,8 +2,8 @@ internal import COpenSSL
 internal import Foundation
 
 /// A private key made for a test, straight from OpenSSL: the product's own code is under test and must not judge itself.
-// The key is never changed once it is made, and OpenSSL lets many threads sign with one key.
 public final class SigningKey: @unchecked Sendable {
+    // The key is never changed once it is made, and OpenSSL lets many threads sign with one key.
     public enum Kind: Sendable { case p256, p384, rsa, ed25519 }
 
     let key: OpaquePointer
@@ -108,5 +108,27 @@ public final class SigningKey: @unchecked Sendable {
     public static func base64URL(_ bytes: some Sequence<UInt8>) -> String {
         Data(bytes).base64EncodedString().filter { $0 != "=" }
             .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+    }
+}
+
+extension SigningKey {
+    /// Whether a DER signature is this key's.
+    public func isSignature(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+        let context = EVP_MD_CTX_new()
+        defer { EVP_MD_CTX_free(context) }
+        return EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, key) == 1
+            && EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
+    }
+
+    /// The same for r and s of 32 bytes each.
+    public func isRawSignature(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+        guard signature.count == 64 else { return false }
+        func number(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+            var digits = Array(bytes.drop { $0 == 0 })
+            if digits.first.map({ $0 > 127 }) ?? true { digits.insert(0, at: 0) }
+            return [2, UInt8(digits.count)] + digits
+        }
+        let numbers = number(signature[..<32]) + number(signature[32...])
+        return isSignature([0x30, UInt8(numbers.count)] + numbers, of: message)
     }
 }

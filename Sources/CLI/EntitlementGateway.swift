@@ -8,7 +8,7 @@ enum EntitlementGateway {
     static var commands: [any Command.Type] {
         [
             ServeCommand.self, MigrateCommand.self, SimulateCommand.self, RebuildCommand.self,
-            RotateSigningCommand.self, LicenseSignCommand.self, VersionCommand.self,
+            SigningKeysCommand.self, LicenseCommand.self, VersionCommand.self,
         ]
     }
 
@@ -27,11 +27,7 @@ enum EntitlementGateway {
             Terminal.output(GatewayVersion.text)
             Terminal.exit(.success)
         }
-        // Of two words the two are the name.
-        let long = name + " " + (arguments.first ?? "")
-        let isLong = commands.contains { $0.name == long }
-        if isLong { arguments.removeFirst() }
-        guard let command = commands.first(where: { $0.name == (isLong ? long : name) }) else {
+        guard let command = commands.first(where: { $0.name == name }) else {
             Terminal.error("no such command: \(name)\n\n\(usage)")
             Terminal.exit(.usage)
         }
@@ -57,7 +53,7 @@ enum EntitlementGateway {
         text += "usage: entitlement-gateway COMMAND [options]\n\ncommands:\n"
         for command in commands {
             text +=
-                "  \(command.name)\(String(repeating: " ", count: max(1, 21 - command.name.count)))\(command.summary)\n"
+                "  \(command.name)\(String(repeating: " ", count: max(1, 12 - command.name.count)))\(command.summary)\n"
         }
         return text + "\nentitlement-gateway COMMAND --help tells more."
     }

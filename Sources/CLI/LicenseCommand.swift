@@ -2,10 +2,10 @@ internal import Foundation
 internal import Gateway
 
 /// `license sign`: answers the request file of a machine without a network with a licence file.
-enum LicenseSignCommand: Command {
-    static let name = "license sign"
+enum LicenseCommand: Command {
+    static let name = "license"
     static let summary = "make a licence file for a machine without a network"
-    static let operands = "REQUEST"
+    static let operands = "sign REQUEST"
     static let options =
         [
             Option(
@@ -17,7 +17,7 @@ enum LicenseSignCommand: Command {
         ] + Option.configuration
 
     static func run(_ arguments: Arguments) throws(CommandError) -> ExitStatus {
-        guard arguments.operands.count == 1 else {
+        guard arguments.operands.count == 2, arguments.operands[0] == "sign" else {
             throw .usage("license sign needs a request file: {\"license_key\": \"…\", \"device_id\": \"…\"}")
         }
         var days: Int?
@@ -27,7 +27,7 @@ enum LicenseSignCommand: Command {
             }
             days = number
         }
-        let path = arguments.operands[0]
+        let path = arguments.operands[1]
         guard let request = FileManager.default.contents(atPath: path) else { throw .failed("\(path): no such file") }
         let configuration = try arguments.configuration()
         let file: String

@@ -35,10 +35,6 @@ struct BuyerAddresses: Sendable {
         return BuyerAddresses(key: key)
     }
 
-    private init(key: [UInt8]) {
-        self.key = key
-    }
-
     /// The customer that an address is; nil for a text that is none.
     func customer(of address: String) -> CustomerID? {
         let trimmed = address.trimmingCharacters(in: .whitespacesAndNewlines).lowercased()

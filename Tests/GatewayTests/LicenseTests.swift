@@ -223,6 +223,32 @@ struct LicenseTests {
         #expect(try gateway.ask("GET", "/v1/users/u1").json()["licenses"]?.array.count == 1)
     }
 
+    /// Validating reads; that a device was seen is noted later, and counts when another device needs its seat.
+    @Test func validatingWritesNothing() throws {
+        let gateway = try RunningGateway(config: #"{"licenses":{"max_devices":1,"release_after_days":30}}"#).start()
+        try gateway.grant("u1", until: nil)
+        let key = try license(gateway)["license_key"]
+        #expect(try ask(gateway, "activate", key, "d1").status == 200)
+        let seen = "SELECT last_seen_at FROM seat"
+        func setSeen(daysAgo days: Int64) throws {
+            try gateway.stop()
+            let moment = Clock.millis - days * Clock.dayMillis
+            try SQLDatabase(gateway.database).execute("UPDATE seat SET last_seen_at = \(moment)")
+            try gateway.start()
+        }
+        try setSeen(daysAgo: 20)
+        let before = try SQLDatabase(gateway.database).integer(seen)
+        for _ in 0..<5 { #expect(try ask(gateway, "validate", key, "d1").json()["code"] == "VALID") }
+        #expect(try SQLDatabase(gateway.database).integer(seen) == before)
+        try gateway.stop()
+        #expect(try SQLDatabase(gateway.database).integer(seen) > before + 10 * Clock.dayMillis)
+        try setSeen(daysAgo: 29)
+        #expect(try ask(gateway, "activate", key, "d2").status == 409)
+        try setSeen(daysAgo: 31)
+        #expect(try ask(gateway, "activate", key, "d2").status == 200)
+        #expect(try ask(gateway, "validate", key, "d1").json()["code"] == "DEVICE_NOT_ACTIVATED")
+    }
+
     @Test func aNewSigningKeyCountsWithoutARestart() throws {
         let gateway = try RunningGateway().start()
         try gateway.grant("u1", until: nil)

@@ -5,12 +5,13 @@ import Licensing
 import Testing
 
 @Suite("Offline tokens") struct OfflineTokenTests {
-    private static let now = UnixMillis(rfc3339: "2026-11-30T12:00:00.500Z")!
+    /// 2026-11-30T12:00:00.500Z.
+    private static let now = UnixMillis(1_796_040_000_500)
 
     private func token(until: UnixMillis?, days: Int = 14) -> OfflineToken {
         OfflineToken(
             issuer: "https://entitlements.example.com",
-            user: UserID("u1")!,
+            user: UserID(unchecked: "u1"),
             licenseID: "lic_1",
             deviceID: "mac-1",
             entitlements: ["pro": until],

@@ -4,7 +4,8 @@ import Testing
 
 @Suite("Seats") struct SeatRuleTests {
     private static let day = UnixMillis.millisPerDay
-    private static let now = UnixMillis(rfc3339: "2026-11-30T12:00:00Z")!
+    /// 2026-11-30T12:00:00Z.
+    private static let now = UnixMillis(1_796_040_000_000)
 
     /// A device and the days since it was seen.
     private static func seats(_ unseen: [(String, Int64)]) -> [Seat] {

@@ -27,8 +27,8 @@ public final class SigningKey: @unchecked Sendable {
         case .ed25519: break
         }
         var made: OpaquePointer?
-        precondition(EVP_PKEY_generate(context, &made) == 1, "OpenSSL makes no keys")
-        key = made!
+        guard EVP_PKEY_generate(context, &made) == 1, let made else { preconditionFailure("OpenSSL makes no keys") }
+        key = made
     }
 
     deinit { EVP_PKEY_free(key) }

@@ -68,18 +68,18 @@ let package = Package(
             exclude: dataOfProviders,
             swiftSettings: strict
         ),
-        .target(name: "Storage", dependencies: ["Entitlements", "Platform"], swiftSettings: strict),
+        .target(name: "Licensing", dependencies: ["Entitlements", "Crypto"], swiftSettings: strict),
+        .target(name: "Storage", dependencies: ["Entitlements", "Licensing", "Platform"], swiftSettings: strict),
         .target(
             name: "SQLiteStorage",
-            dependencies: ["Storage", "Entitlements", "Platform", "Crypto", "CSQLite", "CEmbedded"],
+            dependencies: ["Storage", "Licensing", "Entitlements", "Platform", "Crypto", "CSQLite", "CEmbedded"],
             swiftSettings: strict
         ),
         .target(
             name: "Gateway",
             dependencies: [
                 "HTTPServer", "TLS", "Outbound", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers",
-                "Storage",
-                "SQLiteStorage",
+                "Storage", "SQLiteStorage", "Licensing",
             ],
             swiftSettings: strict
         ),
@@ -90,7 +90,12 @@ let package = Package(
         ),
 
         // Tests.
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strictTests),
+        .target(
+            name: "TestSupport",
+            dependencies: ["COpenSSL"],
+            path: "Tests/TestSupport",
+            swiftSettings: strictTests
+        ),
         .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: strictTests),
         .testTarget(name: "OutboundTests", dependencies: ["Outbound", "TestSupport"], swiftSettings: strictTests),
         .testTarget(
@@ -101,6 +106,11 @@ let package = Package(
         .testTarget(
             name: "EntitlementsTests",
             dependencies: ["Entitlements", "TestSupport"],
+            swiftSettings: strictTests
+        ),
+        .testTarget(
+            name: "LicensingTests",
+            dependencies: ["Licensing", "Entitlements", "Crypto"],
             swiftSettings: strictTests
         ),
         .testTarget(
@@ -122,7 +132,9 @@ let package = Package(
         ),
         .testTarget(
             name: "GatewayTests",
-            dependencies: ["Gateway", "CLI", "TestSupport", "Entitlements", "ProviderKit", "CSQLite", "COpenSSL"],
+            dependencies: [
+                "Gateway", "CLI", "TestSupport", "Entitlements", "ProviderKit", "Platform", "CSQLite", "COpenSSL",
+            ],
             swiftSettings: strictTests
         ),
         .testTarget(

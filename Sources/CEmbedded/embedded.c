@@ -18,6 +18,9 @@ static const unsigned char file_3[] = {
 static const unsigned char file_4[] = {
 #embed "../../schema/sqlite/0005_outbox.sql"
 };
+static const unsigned char file_5[] = {
+#embed "../../schema/sqlite/0006_licenses.sql"
+};
 #define EMBEDDED_BYTES
 #include "../../providers/embedded.inc"
 #undef EMBEDDED_BYTES
@@ -28,6 +31,7 @@ static const struct embedded_file files[] = {
     {"schema/sqlite/0003_mentions.sql", file_2, sizeof file_2},
     {"schema/sqlite/0004_counts_and_replay.sql", file_3, sizeof file_3},
     {"schema/sqlite/0005_outbox.sql", file_4, sizeof file_4},
+    {"schema/sqlite/0006_licenses.sql", file_5, sizeof file_5},
 #include "../../providers/embedded.inc"
 };
 

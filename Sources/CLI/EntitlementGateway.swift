@@ -8,8 +8,9 @@ enum EntitlementGateway {
     static var commands: [any Command.Type] {
         [
             ServeCommand.self, DoctorCommand.self, UserCommand.self, EventsCommand.self, ReplayCommand.self,
-            GrantCommand.self, RevokeCommand.self, KeysCommand.self, SimulateCommand.self, ListenCommand.self,
-            ImportCommand.self, BackupCommand.self, RebuildCommand.self, MigrateCommand.self, VersionCommand.self,
+            GrantCommand.self, RevokeCommand.self, KeysCommand.self, LicenseCommand.self, SimulateCommand.self,
+            ListenCommand.self, ImportCommand.self, BackupCommand.self, RebuildCommand.self, MigrateCommand.self,
+            VersionCommand.self,
         ]
     }
 

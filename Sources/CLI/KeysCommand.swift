@@ -4,8 +4,8 @@ internal import Gateway
 /// `keys`: makes, lists and revokes the keys of callers, in the database itself.
 enum KeysCommand: Command {
     static let name = "keys"
-    static let summary = "make, list and revoke the keys of callers"
-    static let operands = "create | list | revoke KEY_ID"
+    static let summary = "make, list and revoke the keys of callers; change the key that signs licences"
+    static let operands = "create | list | revoke KEY_ID | rotate-signing"
     static let options =
         [
             Option(name: "scope", value: "NAME", summary: "create: read (default, the gate) or admin (everything)"),
@@ -16,12 +16,13 @@ enum KeysCommand: Command {
         "It works on the database, with or without a running gateway; a running one hears of it within a second.\nA key is shown once: only its digest is kept. Keys of the environment are changed there."
     static let examples = [
         "keys create --scope admin --label \"Anna's laptop\"", "keys list", "keys revoke key_0a1b2c3d4e5f",
+        "keys rotate-signing",
     ]
 
-    private static let words = ["create", "list", "revoke"]
+    private static let words = ["create", "list", "revoke", "rotate-signing"]
 
     static func run(_ arguments: Arguments) throws(CommandError) -> ExitStatus {
-        guard let word = arguments.operands.first else { throw .usage("keys needs create, list or revoke") }
+        guard let word = arguments.operands.first else { throw .usage("keys needs create, list, revoke or rotate-signing") }
         if word != "create" {
             for option in ["scope", "label"] where arguments[option] != nil {
                 throw .usage("--\(option) is an option of keys create")
@@ -31,8 +32,26 @@ enum KeysCommand: Command {
         case "create": return try create(arguments)
         case "list": return try list(arguments)
         case "revoke": return try revoke(arguments)
+        case "rotate-signing": return try rotateSigning(arguments)
         default: throw .usage("keys does not know \(word)" + Suggestion.text(for: word, among: words, prefix: "keys "))
         }
+    }
+
+    /// A new key signs licences from now on; the old one is published until its last token has run out.
+    private static func rotateSigning(_ arguments: Arguments) throws(CommandError) -> ExitStatus {
+        _ = try arguments.operands("rotate-signing")
+        let configuration = try arguments.configuration()
+        do throws(ConfigurationError) {
+            let (kid, published) = try LicenseAdministration.rotateSigningKeys(configuration)
+            guard !arguments.has("json") else {
+                Terminal.output(CommandOutput.json(["kid": kid, "published": published]))
+                return .success
+            }
+            Terminal.output("signing with \(kid); \(published) keys are published at /.well-known/jwks.json")
+        } catch {
+            throw .failed(error.description)
+        }
+        return .success
     }
 
     private static func create(_ arguments: Arguments) throws(CommandError) -> ExitStatus {

@@ -25,4 +25,36 @@ public enum Base64 {
         guard padding < 3, !text.isEmpty else { return text.isEmpty ? [] : nil }
         return Data(base64Encoded: text + String(repeating: "=", count: padding)).map { [UInt8]($0) }
     }
+
+    /// The URL alphabet without padding and nothing else (RFC 7515 section 2): one text for one value, so that a signed
+    /// text has one form. Nil for anything else.
+    public static func decodeURL(_ text: some Collection<UInt8>) -> [UInt8]? {
+        guard text.count % 4 != 1 else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count / 4 * 3 + 2)
+        var (bits, count): (UInt32, UInt32) = (0, 0)
+        for character in text {
+            guard let value = value(ofURL: character) else { return nil }
+            bits = bits << 6 | value
+            count += 6
+            if count >= 8 {
+                count -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> count))
+                bits &= (1 << count) - 1
+            }
+        }
+        // What is left over of the last digit is zero in the one right spelling.
+        return bits == 0 ? bytes : nil
+    }
+
+    private static func value(ofURL character: UInt8) -> UInt32? {
+        switch character {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(character - UInt8(ascii: "A"))
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(character - UInt8(ascii: "a") + 26)
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(character - UInt8(ascii: "0") + 52)
+        case UInt8(ascii: "-"): 62
+        case UInt8(ascii: "_"): 63
+        default: nil
+        }
+    }
 }

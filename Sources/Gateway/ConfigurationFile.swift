@@ -45,14 +45,16 @@ enum ConfigurationFile {
                 configuration.metricsAreOpen = text == "open"
             case "notify":
                 configuration.receivers = try NotifyReceiver.list(value, file: path, configuration.environment)
-            case "jwt", "licenses", "restore", "cors", "trusted_proxies", "public_url", "claim_by_email":
+            case "jwt", "licenses", "cors", "trusted_proxies", "public_url", "claim_by_email":
+                try reader.access(key, value, configuration.environment, into: &configuration.access)
+            case "restore":
                 configuration.withoutEffect.append(key)
             default: throw reader.fail("/\(key)", "no such setting", hint: "see the README for what can stand here")
             }
         }
     }
 
-    private struct Reader {
+    struct Reader {
         let file: String
 
         func fail(_ pointer: String, _ reason: String, hint: String = "") -> ConfigurationError {

@@ -18,7 +18,12 @@ extension GatewayHandler {
         guard authorize(request, .read, &response) != nil else { return .done }
         question.user.removeAll(keepingCapacity: true)
         unsafe RequestTarget.decode(user, into: &question.user)
-        return answer(request, &response, ticket)
+        return unsafe answer(
+            query: request.query,
+            ifNoneMatch: request.header("If-None-Match"),
+            &response,
+            ticket
+        )
     }
 
     func entitlementByQuery(
@@ -31,10 +36,35 @@ extension GatewayHandler {
         if let user = unsafe RequestTarget.parameter("user_id", in: request.query) {
             unsafe RequestTarget.decode(user, plusIsSpace: true, into: &question.user)
         }
-        return answer(request, &response, ticket)
+        return unsafe answer(
+            query: request.query,
+            ifNoneMatch: request.header("If-None-Match"),
+            &response,
+            ticket
+        )
     }
 
-    private func answer(_ request: Request, _ response: inout Response, _ ticket: ReplyTicket) -> Disposition {
+    /// Answers for the user that stands in `question`, without waiting for a change.
+    func answerNow(query: UnsafeRawBufferPointer, _ response: inout Response) {
+        guard setLookup() else { return write(.invalidUserID, &response) }
+        guard let parameters = unsafe parameters(query, &response) else { return }
+        let clock = now
+        question.moment = parameters.moment ?? clock
+        do throws(StorageError) {
+            let summary = try encodeAnswer(clock)
+            unsafe writeAnswer(summary, nil, &response)
+        } catch {
+            failRead(error, &response)
+        }
+    }
+
+    /// Answers for the user that stands in `question`.
+    func answer(
+        query: UnsafeRawBufferPointer,
+        ifNoneMatch: UnsafeRawBufferPointer?,
+        _ response: inout Response,
+        _ ticket: ReplyTicket
+    ) -> Disposition {
         guard setLookup() else {
             write(.invalidUserID, &response)
             return .done
@@ -43,8 +73,8 @@ extension GatewayHandler {
         var isAt = false
         var wait: Int64 = 0
         var after: Int64?
-        if unsafe request.query.count > 0 {
-            guard let parameters = parameters(request, &response) else { return .done }
+        if query.count > 0 {
+            guard let parameters = unsafe parameters(query, &response) else { return .done }
             isAt = parameters.moment != nil
             question.moment = parameters.moment ?? clock
             (wait, after) = (parameters.wait, parameters.after)
@@ -68,7 +98,7 @@ extension GatewayHandler {
                 return .later
             }
             if let lapsed = summary.lapsedAt, !isAt { recheck(lapsed, clock) }
-            unsafe writeAnswer(summary, request.header("If-None-Match"), &response)
+            unsafe writeAnswer(summary, ifNoneMatch, &response)
         } catch {
             Log.error("a read failed", ("reason", .string(error.description)))
             write(.unavailable("the database cannot be read", retryAfter: 1), &response)
@@ -77,7 +107,7 @@ extension GatewayHandler {
     }
 
     /// Brings the asked id into the form in which it is kept; false when it is none.
-    private func setLookup() -> Bool {
+    func setLookup() -> Bool {
         lookup.removeAll(keepingCapacity: true)
         lookup.append(contentsOf: question.user)
         return UserID.normalize(&lookup)
@@ -124,6 +154,7 @@ extension GatewayHandler {
             unsafe response.header("ETag", bytes: tag)
             response.header("Cache-Control", "private, no-cache")
             response.header("Vary", "Authorization")
+            addOrigin(&response)
             if isKnown {
                 response.finish()
             } else {
@@ -183,24 +214,24 @@ extension GatewayHandler {
     }
 
     /// `at`, `entitlement`, `environment`, `wait` and `after`; a bad one is answered.
-    private func parameters(_ request: Request, _ response: inout Response) -> Parameters? {
-        guard setScope(request, &response) else { return nil }
+    private func parameters(_ query: UnsafeRawBufferPointer, _ response: inout Response) -> Parameters? {
+        guard unsafe setScope(query: query, &response) else { return nil }
         var parameters = Parameters()
-        if let at = unsafe RequestTarget.parameter("at", in: request.query) {
+        if let at = unsafe RequestTarget.parameter("at", in: query) {
             guard let text = unsafe RequestTarget.text(at), let moment = UnixMillis(rfc3339: text) else {
                 write(.badRequest("at: expected a time such as 2027-01-01T00:00:00Z"), &response)
                 return nil
             }
             parameters.moment = moment
         }
-        if let wait = unsafe RequestTarget.parameter("wait", in: request.query) {
+        if let wait = unsafe RequestTarget.parameter("wait", in: query) {
             guard let seconds = unsafe integer(wait), (0...Self.waitSecondsMax).contains(seconds) else {
                 write(.badRequest("wait: expected seconds from 0 to \(Self.waitSecondsMax)"), &response)
                 return nil
             }
             parameters.wait = seconds
         }
-        if let after = unsafe RequestTarget.parameter("after", in: request.query) {
+        if let after = unsafe RequestTarget.parameter("after", in: query) {
             guard let version = unsafe integer(after), version >= 0 else {
                 write(.badRequest("after: expected a version"), &response)
                 return nil
@@ -212,8 +243,12 @@ extension GatewayHandler {
 
     /// `entitlement` and `environment` of a query.
     func setScope(_ request: Request, _ response: inout Response) -> Bool {
+        unsafe setScope(query: request.query, &response)
+    }
+
+    func setScope(query: UnsafeRawBufferPointer, _ response: inout Response) -> Bool {
         question.environment = .production
-        if let name = unsafe RequestTarget.parameter("environment", in: request.query) {
+        if let name = unsafe RequestTarget.parameter("environment", in: query) {
             guard let text = unsafe RequestTarget.text(name), let known = StoreEnvironment(name: text) else {
                 write(.badRequest("environment: expected production or sandbox"), &response)
                 return false
@@ -221,7 +256,7 @@ extension GatewayHandler {
             question.environment = known
         }
         question.entitlement = context.defaultEntitlement
-        if let name = unsafe RequestTarget.parameter("entitlement", in: request.query) {
+        if let name = unsafe RequestTarget.parameter("entitlement", in: query) {
             guard let text = unsafe RequestTarget.text(name, plusIsSpace: true), !text.isEmpty, text.utf8.count <= 255
             else {
                 write(.badRequest("entitlement: expected a name of 1 to 255 bytes"), &response)

@@ -9,24 +9,29 @@ extension GatewayHandler {
         guard authorize(request, .read, &response) != nil else { return .done }
         question.user.removeAll(keepingCapacity: true)
         unsafe RequestTarget.decode(user, into: &question.user)
-        lookup.removeAll(keepingCapacity: true)
-        lookup.append(contentsOf: question.user)
-        guard UserID.normalize(&lookup) else {
+        return unsafe gate(query: request.query, &response)
+    }
+
+    /// Answers for the user that stands in `question`.
+    func gate(query: UnsafeRawBufferPointer, _ response: inout Response) -> Disposition {
+        guard setLookup() else {
             write(.invalidUserID, &response)
             return .done
         }
-        guard setScope(request, &response) else { return .done }
+        guard unsafe setScope(query: query, &response) else { return .done }
         question.moment = now
         do throws(StorageError) {
             let summary = try encodeAnswer(question.moment)
             if let lapsed = summary.lapsedAt { recheck(lapsed, question.moment) }
             guard summary.isEntitled else {
-                write(Problem(403, "not_entitled", "Forbidden", "this user is not entitled"), &response)
+                write(.notEntitled, &response)
                 return .done
             }
             response.start(200)
-            // As it stood in the path: percent-encoded, so that it is a header value whatever the id holds.
-            unsafe response.header("X-User-Id", bytes: user)
+            // Percent-encoded as in paths, so that it is a header value whatever the id holds.
+            encoded.removeAll(keepingCapacity: true)
+            RequestTarget.encode(lookup, into: &encoded)
+            unsafe encoded.withUnsafeBytes { unsafe response.header("X-User-Id", bytes: $0) }
             response.header("X-Entitled", "true")
             response.header("Cache-Control", "private, no-cache")
             response.finish()

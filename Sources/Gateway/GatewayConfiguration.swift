@@ -20,6 +20,7 @@ public struct GatewayConfiguration: Sendable {
     public var receivers: [NotifyReceiver] = []
     /// Days for which kept payloads stay whose facts are kept anyway; nil: for ever.
     public var payloadDays: Int?
+    public var access = AccessSettings()
     public var environment: EnvironmentVariables
     /// Settings that are known but have no effect in this version; the start says so.
     public var withoutEffect: [String] = []

@@ -18,6 +18,11 @@ struct GatewayContext: Sendable {
     var store: SQLiteStore { services.store }
     var sync: ProviderSync { services.sync }
     var feed: ChangeFeed { services.feed }
+    var access: AccessSettings { services.access }
+    var signingKeys: SigningKeyFile { services.signingKeys }
+    var publishedKeys: PublishedKeys? { services.publishedKeys }
+    var buyerAddresses: BuyerAddresses? { services.buyerAddresses }
+    var tellLoops: @Sendable (LoopMessage) -> Void { services.tellLoops }
     var receivers: [NotifyReceiver] { services.receivers }
 
     /// Makes everything that a configuration decides, but what is written with it.
@@ -50,6 +55,14 @@ struct GatewayServices: Sendable {
     let sync: ProviderSync
     let feed: ChangeFeed
     let receivers: [NotifyReceiver]
+    let access: AccessSettings
+    /// As it was at the start; each loop looks after its own.
+    let signingKeys: SigningKeyFile
+    /// Nil when no issuer publishes keys.
+    let publishedKeys: PublishedKeys?
+    /// Nil when no hashes of addresses are kept.
+    let buyerAddresses: BuyerAddresses?
+    let tellLoops: @Sendable (LoopMessage) -> Void
     /// The place among the listen addresses of the one for operators; nil when there is none of its own.
     let adminListener: Int?
 }

@@ -18,6 +18,28 @@ extension GatewayHandler {
             guard isRead(request, &response) else { return .done }
             return unsafe gate(UnsafeRawBufferPointer(rebasing: path[9...]), request, &response)
         }
+        if unsafe RequestTarget.equals(path, "/v1/gate") {
+            guard isRead(request, &response) else { return .done }
+            return unsafe signedIn(.gate, path, request, &response, ticket)
+        }
+        if unsafe RequestTarget.hasPrefix(path, "/v1/me/") {
+            let rest = unsafe UnsafeRawBufferPointer(rebasing: path[7...])
+            return crossOrigin(request, &response, ticket) { response in
+                unsafe me(rest, request, &response, ticket)
+            }
+        }
+        if unsafe RequestTarget.hasPrefix(path, "/v1/licenses"),
+            unsafe path.count == 12 || path[12] == UInt8(ascii: "/")
+        {
+            let rest = unsafe UnsafeRawBufferPointer(rebasing: path[12...])
+            return crossOrigin(request, &response, ticket) { response in
+                unsafe licenses(rest, request, &response, ticket)
+            }
+        }
+        if unsafe RequestTarget.equals(path, "/.well-known/jwks.json") {
+            guard isRead(request, &response) else { return .done }
+            return showSigningKeys(&response)
+        }
         if unsafe RequestTarget.equals(path, "/v1/entitlement") {
             self.route = .entitlementByQuery
             guard isRead(request, &response) else { return .done }
@@ -147,7 +169,7 @@ extension GatewayHandler {
     }
 
     /// The first segment, and what follows the slash after it.
-    private func split(_ path: UnsafeRawBufferPointer) -> (UnsafeRawBufferPointer, UnsafeRawBufferPointer?) {
+    func split(_ path: UnsafeRawBufferPointer) -> (UnsafeRawBufferPointer, UnsafeRawBufferPointer?) {
         var index = 0
         while index < path.count, unsafe path[index] != UInt8(ascii: "/") { index += 1 }
         guard index < path.count else { return unsafe (path, nil) }

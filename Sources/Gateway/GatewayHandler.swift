@@ -25,6 +25,10 @@ enum LoopMessage: Sendable {
     case feedLost
     /// Everything kept of a person; nil when it could not be read.
     case exported(ReplyTicket, [UInt8]?)
+    /// A wrong licence key came to another loop.
+    case guessed([UInt8], on: Int)
+    /// What came of a look for an issuer's keys.
+    case issuerKeys(Int, PublishedKeys.Finding)
     /// The gateway is about to end: nobody is to wait any more.
     case stopping
 }
@@ -38,6 +42,9 @@ enum Continuation: Sendable {
     case erase
     case replay(provider: String, eventID: String)
     case resend
+    case license(LicenseContinuation)
+    /// A signed-in person was linked to their address; what they asked for follows.
+    case claimed(user: [UInt8], query: [UInt8])
     case ready
 }
 
@@ -62,10 +69,15 @@ final class GatewayHandler: RequestHandler {
     /// What the request being handled is measured as.
     var route = Route.other
     private var unanswered: [ReplyTicket: UnansweredRequest] = [:]
+    let licenseReader: LicenseReader
+    /// This loop's place among them.
+    let loop: Int
+    var access: LoopAccess
     /// Buffers that are used again for every request.
     var json = JSONWriter()
     var question = AnswerQuestion()
     var lookup: [UInt8] = []
+    var encoded: [UInt8] = []
     var polls = LongPolls()
     var lapses = LapseMemory()
     var streams = ChangeStreams()
@@ -74,10 +86,13 @@ final class GatewayHandler: RequestHandler {
 
     init(context: GatewayContext, loop: Int, mailbox: Mailbox<LoopMessage>) throws {
         self.context = context
+        self.loop = loop
         self.mailbox = mailbox
         keys = KeyRing(context.environmentKeys + context.storedKeys)
         measurements = context.services.measurements.requests[loop]
         reader = try context.store.makeReader()
+        licenseReader = try LicenseReader(reader)
+        access = LoopAccess(tokens: UserTokenVerifier(context.access.issuers), signing: context.signingKeys)
     }
 
     func handle(_ request: Request, _ response: inout Response, ticket: ReplyTicket) -> Disposition {
@@ -114,20 +129,27 @@ final class GatewayHandler: RequestHandler {
         case .feedPage(let ticket, let page): feedPage(ticket, page, replies)
         case .feedLost: feedLost(replies)
         case .exported(let ticket, let bytes): finishExport(ticket, bytes, replies)
+        case .guessed(let who, let other):
+            if other != loop { access.wrongKeys.count(who, now: .now()) }
+        case .issuerKeys(let issuer, let finding): take(finding, of: issuer, replies)
         case .stopping:
             isStopping = true
+            noteSightings()
             endPolls(replies)
             endStreams(replies)
+            endParked(replies)
         }
     }
 
-    /// Answers a request that waited, and measures it.
+    /// Answers a request that waited, for the page it came from, and measures it.
     func reply(
         to ticket: ReplyTicket,
         _ replies: Replies<GatewayHandler>,
         _ fill: (inout Response) -> Void
     ) {
         let request = unanswered.removeValue(forKey: ticket)
+        access.origin = access.origins.removeValue(forKey: ticket)
+        defer { access.origin = nil }
         replies.reply(to: ticket) { response in
             fill(&response)
             guard let request else { return }
@@ -140,16 +162,29 @@ final class GatewayHandler: RequestHandler {
         polls.remove(ticket)
         unanswered[ticket] = nil
         dropStream(ticket)
+        access.origins[ticket] = nil
+        access.parked.removeAll { $0.ticket == ticket }
     }
 
     var nextDeadline: MonotonicNanos? {
-        guard let stream = streams.nextDeadline else { return polls.nextDeadline }
-        return min(stream, polls.nextDeadline ?? stream)
+        var next = polls.nextDeadline
+        for other in [streams.nextDeadline, access.sightings.nextDeadline] {
+            if let other { next = min(other, next ?? other) }
+        }
+        return next
     }
 
     func deadlineReached(_ now: MonotonicNanos, _ replies: Replies<GatewayHandler>) {
         pollsDue(now, replies)
         streamsDue(now, replies)
+        if let noting = access.sightings.nextDeadline, noting <= now { noteSightings() }
+    }
+
+    /// Hands the devices that were seen to the writer. Nobody waits for it.
+    private func noteSightings() {
+        let sightings = access.sightings.take()
+        guard !sightings.isEmpty else { return }
+        _ = context.store.submit(.license(.seen(sightings))) { _ in }
     }
 
     func loopWillSleep() {
@@ -228,6 +263,8 @@ final class GatewayHandler: RequestHandler {
         case .erase: finishErase(&response)
         case .replay(let provider, let eventID): finishReplay(provider, eventID, committed, &response)
         case .resend: finishResend(committed, &response)
+        case .license(let license): finishLicense(license, committed, &response)
+        case .claimed(let user, let query): answerAfterClaim(user, query, &response)
         case .ready: writeReady(&response)
         }
     }
@@ -237,10 +274,16 @@ final class GatewayHandler: RequestHandler {
         response.start(status)
         response.header("Content-Type", "application/json")
         response.header("Cache-Control", "no-store")
+        addOrigin(&response)
         unsafe json.bytes.withUnsafeBytes { unsafe response.finish(body: $0) }
     }
 
-    func write(_ problem: Problem, _ response: inout Response) {
+    /// - Parameter more: Adds members of its own.
+    func write(
+        _ problem: Problem,
+        _ response: inout Response,
+        more: (GatewayHandler) -> Void = { _ in }
+    ) {
         json.reset()
         json.raw("{\"type\":\"about:blank\",\"title\":")
         json.string(problem.title)
@@ -252,8 +295,10 @@ final class GatewayHandler: RequestHandler {
         }
         json.raw(",\"code\":")
         json.string(problem.code)
+        more(self)
         json.raw("}")
         response.start(problem.status)
+        addOrigin(&response)
         response.header("Content-Type", "application/problem+json")
         response.header("Cache-Control", "no-store")
         if problem.status == 401 { response.header("WWW-Authenticate", "Bearer") }
@@ -264,6 +309,12 @@ final class GatewayHandler: RequestHandler {
 
     /// The key of `Authorization: Bearer …`; nil when it is missing or unknown.
     func key(of request: Request) -> KeyRing.Key? {
+        guard let presented = unsafe bearer(of: request) else { return nil }
+        return unsafe keys.find(presented)
+    }
+
+    /// What follows `Authorization: Bearer`; nil when there is no such header.
+    func bearer(of request: Request) -> UnsafeRawBufferPointer? {
         guard let header = unsafe request.header("Authorization") else { return nil }
         // The scheme's name is compared without case (RFC 9110 section 11.1).
         let scheme: StaticString = "bearer "
@@ -272,7 +323,7 @@ final class GatewayHandler: RequestHandler {
         for index in 0..<count where unsafe header[index] | (index < 6 ? 0x20 : 0) != scheme.utf8Start[index] {
             return nil
         }
-        return unsafe keys.find(UnsafeRawBufferPointer(rebasing: header[count...]))
+        return unsafe UnsafeRawBufferPointer(rebasing: header[count...])
     }
 
     /// The key when it may do this; else the answer is written.

@@ -2,6 +2,7 @@ internal import Crypto
 internal import Entitlements
 internal import Foundation
 internal import HTTPServer
+internal import Licensing
 internal import Platform
 internal import ProviderKit
 internal import SQLiteStorage
@@ -45,6 +46,9 @@ public final class GatewayServer: Sendable {
         // Before the database is touched: a mistake in the configuration leaves no trace.
         let registry = try ProviderRegistry(configuration)
         try registry.refuseUnknownProviders(in: configuration.policy)
+        for provider in configuration.access.licenses.issueOn.sorted() where !registry.isKnown(provider.name) {
+            throw ConfigurationError("/licenses/issue_on", "\(provider.name): no such provider")
+        }
         announce(registry, configuration)
         let apis = try ProviderAPIs.all(configuration.environment, registry.manifests)
         let addresses = try addresses(configuration)
@@ -78,11 +82,13 @@ public final class GatewayServer: Sendable {
         let loopCount = max(1, ProcessInfo.processInfo.activeProcessorCount)
         var counting: StoreCounting?
         var sync: ProviderSync?
+        var publishedKeys: PublishedKeys?
         do {
             let started = try StoreCounting(store)
             counting = started
             let startedSync = try ProviderSync.start(apis, store)
             sync = startedSync
+            publishedKeys = try keysOfIssuers(configuration.access.issuers, loops)
             let services = GatewayServices(
                 store: store,
                 counting: started,
@@ -91,6 +97,11 @@ public final class GatewayServer: Sendable {
                 sync: startedSync,
                 feed: feed,
                 receivers: configuration.receivers,
+                access: configuration.access,
+                signingKeys: try SigningKeyFile.load(besideDatabase: configuration.database),
+                publishedKeys: publishedKeys,
+                buyerAddresses: try buyerAddresses(configuration, store),
+                tellLoops: { loops.post($0) },
                 adminListener: configuration.adminListen == nil ? nil : 1
             )
             let context = try GatewayContext(configuration, services, mintsKeys: true)
@@ -104,6 +115,7 @@ public final class GatewayServer: Sendable {
             }
             services.measurements.setConnections { [weak server] in server?.connectionCount ?? 0 }
             loops.set(server.mailboxes)
+            publishedKeys?.begin()
             do {
                 let background = try BackgroundWork.start(configuration, services, loops, bell)
                 return GatewayServer(
@@ -118,6 +130,7 @@ public final class GatewayServer: Sendable {
                 throw error
             }
         } catch {
+            publishedKeys?.stop()
             sync?.stop()
             counting?.stop()
             store.close()
@@ -231,6 +244,7 @@ public final class GatewayServer: Sendable {
         loops.post(.stopping)
         services.sync.stop()
         server.stop()
+        services.publishedKeys?.stop()
         background.stop()
         services.counting.stop()
         services.store.close()
@@ -249,6 +263,31 @@ public final class GatewayServer: Sendable {
             Log.info("provider is on now", ("provider", .string(name)))
         }
         announceRisks(configuration)
+    }
+
+    /// The settings of licences go to the writer; hashes of addresses are kept only as long as the seller wants them.
+    private static func buyerAddresses(
+        _ configuration: GatewayConfiguration,
+        _ store: SQLiteStore
+    ) throws(ConfigurationError) -> BuyerAddresses? {
+        _ = store.submit(.license(.adopt(configuration.access.licenses))) { _ in }
+        guard configuration.access.claimsByEmail else {
+            _ = store.submit(.forgetAddresses(at: UnixMillis(wallClockMillis()))) { _ in }
+            return nil
+        }
+        return try BuyerAddresses.load(besideDatabase: configuration.database)
+    }
+
+    private static func keysOfIssuers(
+        _ issuers: [TokenIssuer],
+        _ loops: LoopMailboxes
+    ) throws(ConfigurationError) -> PublishedKeys? {
+        guard issuers.contains(where: { $0.keys != nil }) else { return nil }
+        do throws(SystemError) {
+            return try PublishedKeys.start(issuers) { issuer, finding in loops.post(.issuerKeys(issuer, finding)) }
+        } catch {
+            throw ConfigurationError("/jwt", "\(error)")
+        }
     }
 
     /// One line for each provider that is off, and for what the product map says and does not say.

@@ -15,7 +15,12 @@ extension GatewayHandler {
     ) -> Disposition {
         guard let key = authorize(request, .admin, &response) else { return .done }
         guard let user = unsafe checkedUser(user, &response) else { return .done }
-        guard let body = members(of: request, known: ["provider", "external_id"], &response) else { return .done }
+        guard let body = members(of: request, known: ["provider", "external_id", "email"], &response) else {
+            return .done
+        }
+        if let email = body["email"] {
+            return claimByAddress(email, user, body, Actor(keyID: key.id, at: now), &response, ticket)
+        }
         guard let provider = body["provider"]?.string, context.registry.isKnown(provider) else {
             return refuse("provider: expected the name of a provider", &response)
         }
@@ -34,6 +39,31 @@ extension GatewayHandler {
         {
             identity.samePerson = [other]
         }
+        return submit(.addIdentity(identity), .identity(identity), ticket, &response)
+    }
+
+    /// What was bought under an address without an account is this user's.
+    private func claimByAddress(
+        _ email: JSON,
+        _ user: UserID,
+        _ body: [String: JSON],
+        _ actor: Actor,
+        _ response: inout Response,
+        _ ticket: ReplyTicket
+    ) -> Disposition {
+        guard body.count == 1 else { return refuse("email: stands alone, without provider and external_id", &response) }
+        guard let addresses = context.buyerAddresses else {
+            return refuse("email: claim_by_email is off, so no purchase is known by an address", &response)
+        }
+        guard let customer = email.string.flatMap(addresses.customer(of:)) else {
+            return refuse("email: expected an address", &response)
+        }
+        let identity = IdentityRequest(
+            user: user,
+            provider: customer.provider,
+            externalID: customer.value,
+            by: actor
+        )
         return submit(.addIdentity(identity), .identity(identity), ticket, &response)
     }
 

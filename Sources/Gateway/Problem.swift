@@ -42,6 +42,36 @@ struct Problem {
         )
     }
 
+    static var notEntitled: Problem {
+        Problem(403, "not_entitled", "Forbidden", "this user is not entitled")
+    }
+
+    static var licenseNotFound: Problem {
+        Problem(404, "license_not_found", "Not Found", "no licence has this key or id")
+    }
+
+    static var licenseRevoked: Problem {
+        Problem(403, "license_revoked", "Forbidden", "this licence was revoked")
+    }
+
+    static func tooManyAttempts(_ seconds: Int) -> Problem {
+        var problem = Problem(429, "too_many_attempts", "Too Many Requests", "too many wrong attempts; try again later")
+        problem.retryAfter = seconds
+        return problem
+    }
+
+    /// An issuer's keys were never seen, so nobody can say whether the token is good.
+    static var keysUnavailable: Problem {
+        var problem = Problem(
+            503,
+            "keys_unavailable",
+            "Service Unavailable",
+            "the keys of the token's issuer cannot be fetched now"
+        )
+        problem.retryAfter = 5
+        return problem
+    }
+
     /// Nothing was recorded: the same request may be sent again.
     static func unavailable(_ detail: String, retryAfter: Int = 5) -> Problem {
         var problem = Problem(503, "storage_unavailable", "Service Unavailable", detail)

@@ -21,6 +21,23 @@ enum RequestTarget {
         }
     }
 
+    /// Appends the bytes as one segment of a path: all but the unreserved characters are encoded (RFC 3986 section 2.3).
+    static func encode(_ bytes: [UInt8], into out: inout [UInt8]) {
+        let digits: StaticString = "0123456789ABCDEF"
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                out.append(byte)
+            default:
+                out.append(UInt8(ascii: "%"))
+                out.append(unsafe digits.utf8Start[Int(byte >> 4)])
+                out.append(unsafe digits.utf8Start[Int(byte & 15)])
+            }
+        }
+    }
+
     static func text(_ bytes: UnsafeRawBufferPointer, plusIsSpace: Bool = false) -> String? {
         var decoded: [UInt8] = []
         unsafe decode(bytes, plusIsSpace: plusIsSpace, into: &decoded)

@@ -18,7 +18,7 @@ extension GatewayHandler {
         do throws(StorageError) {
             json.reset()
             _ = try encodeOpenAnswer(question.moment)
-            writeDetails(try reader.user(user, eventsMax: Self.eventsShown))
+            writeDetails(try reader.user(user, eventsMax: Self.eventsShown), try licenseReader.licenses(of: user))
             json.raw("}")
             send(200, &response)
         } catch {
@@ -44,7 +44,7 @@ extension GatewayHandler {
         response.finish()
     }
 
-    private func writeDetails(_ view: UserView) {
+    private func writeDetails(_ view: UserView, _ licenses: [LicenseView]) {
         writeExplanation(view)
         json.key("ids")
         json.raw("[")
@@ -78,7 +78,15 @@ extension GatewayHandler {
         for grant in view.grants { writeGrant(grant) }
         json.raw("]")
         json.key("licenses")
-        json.raw("[]")
+        json.raw("[")
+        for view in licenses {
+            json.separate()
+            json.raw("{")
+            writeLicenseMembers(view.license)
+            writeSeats(view.seats)
+            json.raw("}")
+        }
+        json.raw("]")
         json.key("events")
         json.raw("[")
         for event in view.events { writeEvent(event) }

@@ -48,7 +48,8 @@ extension GatewayHandler {
         _ response: inout Response,
         _ ticket: ReplyTicket
     ) -> Disposition {
-        let event = adapter.normalize(verified)
+        var event = adapter.normalize(verified)
+        if let addresses = context.buyerAddresses { event = addresses.added(to: event, from: verified.body) }
         if event.verdict == .counted {
             context.webhooks[adapter.provider.name]?.took(.observed, at: receivedAt)
             writeOutcome(.observed, event.eventID, &response)

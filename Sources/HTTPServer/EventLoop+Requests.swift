@@ -104,12 +104,22 @@ extension EventLoop {
 
     /// See `Replies.reply(to:_:)`.
     func reply(to ticket: ReplyTicket, _ fill: (inout Response) -> Void) {
+        resume(ticket) { response in
+            fill(&response)
+            return .done
+        }
+    }
+
+    /// See `Replies.resume(_:_:)`.
+    func resume(_ ticket: ReplyTicket, _ work: (inout Response) -> Disposition) {
         guard Int(ticket.slot) < connections.count else { return }
         let connection = connections[Int(ticket.slot)]
         guard connection.phase == .deferred, connection.ticket == ticket, connection.stream == nil else { return }
         var response = response(connection, connection.deferred)
-        fill(&response)
-        complete(connection, &response)
+        switch work(&response) {
+        case .done: complete(connection, &response)
+        case .later: response.rewind()
+        }
         // Not served here: the handler is in the middle of something, and its next request must not come before that is
         // done.
         enqueue(connection)

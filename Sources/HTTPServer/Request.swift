@@ -57,6 +57,11 @@ public final class Request {
         return nil
     }
 
+    /// Calls `body` with the value of each field of that name, in their order.
+    public func forEachHeader(_ name: StaticString, _ body: (UnsafeRawBufferPointer) -> Void) {
+        for field in head.fields where matches(field, name) { unsafe body(slice(field.value)) }
+    }
+
     /// As ``header(_:)``, for a name known only when the gateway runs.
     public func header(named name: String) -> UnsafeRawBufferPointer? {
         for field in head.fields where Int(field.nameCount) == name.utf8.count {

@@ -39,6 +39,11 @@ public final class Replies<Handler: RequestHandler> {
         loop.reply(to: ticket, fill)
     }
 
+    /// As ``reply(to:_:)`` for work that may have to wait once more: after `.later` the request stays deferred.
+    public func resume(_ ticket: ReplyTicket, _ work: (inout Response) -> Disposition) {
+        loop.resume(ticket, work)
+    }
+
     /// Sends a piece of an answer whose head was ended by `Response.finishHead`.
     ///
     /// Never waits for the client: while too much waits to be sent, the piece is refused.

@@ -42,6 +42,7 @@ struct Erasure {
             try run("DELETE FROM \(table) WHERE \(column) = ?", user.value)
         }
         try run("UPDATE OR REPLACE link SET user_id = ?2 WHERE user_id = ?1", user.value, mark.value)
+        try forgetLicenses(user)
         try forgetTransfers(user, mark)
         // Whoever waits for news of the person gets the last of it only.
         try run("DELETE FROM outbox WHERE user_id = ?", user.value)
@@ -83,6 +84,7 @@ struct Erasure {
             return true
         }
         let delete = try database.prepare("DELETE FROM fact WHERE purchase = ? AND event = ? AND place = ?")
+        try AddressPurge(database: database, transaction: transaction).forget(in: key)
         for entry in marked {
             delete.bind(1, key)
             delete.bind(2, entry.event)
@@ -109,6 +111,15 @@ struct Erasure {
         }
         query.reset()
         for event in naming { try run("UPDATE event SET payload = NULL WHERE seq = ?", event) }
+    }
+
+    /// Licences with their devices, which people name after themselves. A licence that came with a purchase is made anew with
+    /// the next event that names somebody.
+    private func forgetLicenses(_ user: UserID) throws(StorageError) {
+        for table in ["seat", "seat_freed"] {
+            try run("DELETE FROM \(table) WHERE license IN (SELECT id FROM license WHERE user_id = ?)", user.value)
+        }
+        try run("DELETE FROM license WHERE user_id = ?", user.value)
     }
 
     private func forgetTransfers(_ user: UserID, _ mark: UserID) throws(StorageError) {

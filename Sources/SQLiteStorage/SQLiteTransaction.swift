@@ -140,6 +140,7 @@ final class SQLiteTransaction: StorageTransaction {
         try run(sql.moveIDs, other, key)
         try run(sql.moveMentions, other, key)
         try run(sql.moveFacts, other, key)
+        try run(sql.moveLicenses, other, key)
         try delete(key)
     }
 

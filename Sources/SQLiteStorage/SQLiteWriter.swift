@@ -24,6 +24,7 @@ final class SQLiteWriter {
 
     private let database: SQLiteDatabase
     private let transaction: SQLiteTransaction
+    private let licenses: LicenseDesk
     private var policy: EntitlementPolicy
     private let measurements: WriterMeasurements
     /// A policy that counts from the commit of the present batch on.
@@ -64,6 +65,7 @@ final class SQLiteWriter {
             """
         )
         transaction = try SQLiteTransaction(database)
+        licenses = try LicenseDesk(database, transaction)
         self.policy = policy
         self.measurements = measurements
         self.commits = commits
@@ -181,6 +183,10 @@ final class SQLiteWriter {
                 .erase(user, at: actor.at, &changed)
             try audit("erase", nil, actor, "")
             return .erased
+        case .forgetAddresses(let moment):
+            changed += try AddressPurge(database: database, transaction: transaction).forgetAll(policy, at: moment)
+            return .ready
+        case .license(let command): return .license(try licenses.perform(command))
         case .replay(let sequence, let incoming, let actor):
             return try replay(sequence, incoming, actor, &changed)
         case .adopt(let policy):
@@ -211,6 +217,7 @@ final class SQLiteWriter {
         var ingestion = Ingestion(policy: policy, transaction: transaction)
         let outcome = try ingestion.ingest(incoming)
         changed += ingestion.changedRows
+        try licenses.issue(for: ingestion.workedOut, policy, now: incoming.receivedAt)
         return outcome
     }
 
@@ -238,6 +245,7 @@ final class SQLiteWriter {
             _ = try ingestion.recomputeAll(keys, actor.at)
         }
         changed += ingestion.changedRows
+        try licenses.issue(for: ingestion.workedOut, policy, now: actor.at)
         let user = try database.prepare("SELECT user_id FROM event WHERE seq = ?")
         user.bind(1, sequence)
         let owner = try user.step() ? user.optionalText(0).map { UserID(unchecked: $0) } : nil
@@ -276,6 +284,7 @@ final class SQLiteWriter {
             var ingestion = Ingestion(policy: policy, transaction: transaction)
             _ = try ingestion.recomputeAll(keys, UnixMillis(wallClockMillis()))
             changed = ingestion.changedRows
+            try licenses.issue(for: ingestion.workedOut, policy, now: UnixMillis(wallClockMillis()))
             isDone = keys.isEmpty
             if isDone { try transaction.setMeta(Reelection.unfinishedName, "") }
             try transaction.saveVersion()

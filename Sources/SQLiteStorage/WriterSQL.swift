@@ -12,6 +12,7 @@ struct WriterSQL {
     let moveIDs: Statement
     let moveFacts: Statement
     let moveMentions: Statement
+    let moveLicenses: Statement
     let insertMention: Statement
     let mentionByBody: Statement
     let mentions: Statement
@@ -78,6 +79,7 @@ struct WriterSQL {
         moveIDs = try database.prepare("UPDATE external_id SET purchase = ? WHERE purchase = ?")
         moveFacts = try database.prepare("UPDATE fact SET purchase = ? WHERE purchase = ?")
         moveMentions = try database.prepare("UPDATE mention SET purchase = ? WHERE purchase = ?")
+        moveLicenses = try database.prepare("UPDATE license SET purchase = ? WHERE purchase = ?")
         insertMention = try database.prepare("INSERT INTO mention (purchase, body) VALUES (?, ?)")
         mentionByBody = try database.prepare("SELECT id FROM mention WHERE purchase = ? AND body = ?")
         mentions = try database.prepare("SELECT id, body FROM mention WHERE purchase = ? ORDER BY id")

@@ -39,6 +39,8 @@ package struct Ingestion<Transaction: StorageTransaction> {
     let transaction: Transaction
     /// Rows written by this ingestion.
     package private(set) var changedRows: [ChangedRow] = []
+    /// Purchases worked out by this ingestion, as they are now.
+    package private(set) var workedOut: [PurchaseRecord] = []
 
     package init(policy: EntitlementPolicy, transaction: Transaction) {
         self.policy = policy
@@ -135,6 +137,7 @@ package struct Ingestion<Transaction: StorageTransaction> {
         var owners: Set<UserID> = []
         for key in keys {
             guard let change = try recompute(key) else { continue }
+            workedOut.append(change.after)
             owners.formUnion([change.before?.owner, change.after.owner].compactMap(\.self))
         }
         if let except { owners.remove(except) }
@@ -275,6 +278,7 @@ package struct Ingestion<Transaction: StorageTransaction> {
         }
         for key in subjects + reach.dependents.subtracting(subjects).sorted() {
             guard let change = try recompute(key) else { continue }
+            workedOut.append(change.after)
             if subject == nil { subject = change.after }
             hasChanged = hasChanged || change.isVisible
             guard change.after != change.before else { continue }

@@ -7,6 +7,9 @@ public enum StoreCommand: Sendable {
     case endGrant(user: UserID, grantID: String, by: Actor)
     case addIdentity(IdentityRequest)
     case erase(user: UserID, by: Actor)
+    case license(LicenseCommand)
+    /// No hashes of addresses are kept any more.
+    case forgetAddresses(at: UnixMillis)
     /// Takes a recorded event in again: with what its kept body says now, or, without one, from its facts.
     case replay(EventSequenceNumber, IncomingEvent?, by: Actor)
     /// The seller has changed the policy: rows are elected anew, a few with each turn of the writer.
@@ -91,6 +94,7 @@ public enum StoreResult: Hashable, Sendable {
     case notFound
     case identityAdded(isNew: Bool)
     case erased
+    case license(LicenseResult)
     case replayed(EventOutcome)
     /// Nothing is kept of the event that could be read again.
     case notReplayable

@@ -16,11 +16,14 @@ struct ArchitectureTests {
         "HTTPServer": ["TLS", "Platform", "CSystem", "Glibc", "Synchronization"],
         "ProviderKit": ["Entitlements", "Crypto", "Foundation"],
         "Providers": ["ProviderKit", "Entitlements", "Crypto", "CEmbedded"],
-        "Storage": ["Entitlements", "Foundation"],
-        "SQLiteStorage": ["Storage", "Entitlements", "Platform", "Crypto", "CSQLite", "CEmbedded", "Synchronization"],
+        "Licensing": ["Entitlements", "Crypto", "Foundation"],
+        "Storage": ["Entitlements", "Licensing", "Foundation"],
+        "SQLiteStorage": [
+            "Storage", "Licensing", "Entitlements", "Platform", "Crypto", "CSQLite", "CEmbedded", "Synchronization",
+        ],
         "Gateway": [
             "HTTPServer", "TLS", "Outbound", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers", "Storage",
-            "SQLiteStorage", "Foundation", "FoundationNetworking", "Synchronization",
+            "SQLiteStorage", "Licensing", "Foundation", "FoundationNetworking", "Synchronization",
         ],
         "CLI": ["Gateway", "Platform", "Foundation", "FoundationNetworking", "Synchronization"],
     ]

@@ -20,7 +20,7 @@ import Testing
 
     /// A mistake in `EnabledCases` must not quietly turn the suite off.
     @Test func theEnabledAreasHaveEnabledCases() {
-        for area in [ConformanceArea.core, .revenuecat, .webbilling] {
+        for area in [ConformanceArea.core, .revenuecat, .webbilling, .gate, .licenses] {
             let entries = CaseCatalog.entries.filter { $0.area == area }
             #expect(entries.filter(\.isEnabled).count > entries.count / 3, "\(area)")
         }

@@ -9,6 +9,7 @@ final class CasePlayer {
     private let testCase: ConformanceCase
     private let folder: TemporaryFolder
     private let gateway: GatewayProcess
+    private let issuer: FakeIssuer
     private var scope: Scope
     private var connection: HTTPConnection?
     private var lock: DatabaseLock?
@@ -29,7 +30,7 @@ final class CasePlayer {
     }
 
     private init(_ run: ConformanceRun, _ testCase: ConformanceCase, label: String) throws(ConformanceError) {
-        if testCase.google != nil || testCase.apis != nil { throw .notBuilt(.fakeServices) }
+        if testCase.google != nil { throw .notBuilt(.fakeServices) }
         self.run = run
         self.testCase = testCase
         do {
@@ -37,7 +38,9 @@ final class CasePlayer {
         } catch {
             throw .machine("no temporary folder: \(error)")
         }
+        issuer = try FakeIssuer(documents: testCase.apis)
         scope = Scope(now: Self.now(), environment: run.environment)
+        scope.add(issuer)
         guard case .object(let changes) = try scope.expand(.object(testCase.environment)) else {
             throw .wrongCase("env must be an object")
         }
@@ -138,6 +141,7 @@ final class CasePlayer {
             lock = nil
             if isLocked { lock = try DatabaseLock(path: gateway.databasePath) }
         case .wait(let seconds): Thread.sleep(forTimeInterval: seconds)
+        case .verifyToken(let step): try verify(step)
         case .later(let part): throw .notBuilt(part)
         case .permute: throw .wrongCase("permute cannot stand inside another step")
         }
@@ -201,10 +205,27 @@ final class CasePlayer {
         }
     }
 
+    /// A licence token, checked by the keys that the gateway publishes.
+    private func verify(_ step: VerifyTokenStep) throws(ConformanceError) {
+        let answer: HTTPAnswer
+        do {
+            answer = try HTTPConnection(port: gateway.port).send(
+                HTTPRequest(target: "/.well-known/jwks.json"),
+                seconds: 5
+            )
+        } catch {
+            throw .mismatch("no key set: \(error)")
+        }
+        let (header, claims) = try LicenceTokens.open(try scope.text(.string(step.token)), by: answer.body)
+        var found = try Matchers.differences(scope.expand(.object(step.header)), header, at: "header")
+        found += try Matchers.differences(scope.expand(.object(step.claims)), claims, at: "claims")
+        guard found.isEmpty else { throw .mismatch(found.joined(separator: "\n  ")) }
+    }
+
     // MARK: Exchanges
 
     private var planner: ExchangePlanner {
-        ExchangePlanner(run: run, scope: scope)
+        ExchangePlanner(run: run, scope: scope, issuer: issuer)
     }
 
     private func exchange(_ planned: PlannedExchange) throws(ConformanceError) {

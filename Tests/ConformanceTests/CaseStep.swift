@@ -13,6 +13,7 @@ struct CaseStep: Sendable {
         case command(CommandStep)
         case lockDatabase(Bool)
         case wait(seconds: Double)
+        case verifyToken(VerifyTokenStep)
         case later(LaterPart)
     }
 
@@ -44,6 +45,7 @@ struct CaseStep: Sendable {
         if reader.has("command") { return .command(try CommandStep(&reader)) }
         if let lock = try reader.bool("lock_database") { return .lockDatabase(lock) }
         if let seconds = try reader.number("wait") { return .wait(seconds: seconds) }
+        if reader.has("verify_token") { return .verifyToken(try VerifyTokenStep(&reader)) }
         if let part = later(&reader) { return .later(part) }
         throw .wrongCase("\(reader.place): no known kind of step")
     }
@@ -98,10 +100,6 @@ struct CaseStep: Sendable {
     }
 
     private static func later(_ reader: inout ObjectReader) -> LaterPart? {
-        if reader.value("verify_token") != nil {
-            for key in ["expect_header", "expect_claims"] { _ = reader.value(key) }
-            return .licenceTokens
-        }
         if reader.value("google") != nil || reader.value("apis") != nil {
             _ = reader.value("expect")
             return .fakeServices

@@ -19,8 +19,8 @@ enum EnabledCases {
         case .core: !coreLater.contains(testCase.id)
         case .revenuecat: !testCase.isTagged("sync")
         case .webbilling: true
-        case .gate: false
-        case .licenses: false
+        case .gate: true
+        case .licenses: true
         case .stores: false
         }
     }

@@ -3,10 +3,19 @@ import TestSupport
 import Testing
 
 @Suite struct ExchangePlannerTests {
-    private let planner = ExchangePlanner(
-        run: .current,
-        scope: Scope(now: 1_796_000_523_456, environment: ConformanceRun.current.environment, saved: ["v": 7])
-    )
+    private let planner: ExchangePlanner
+
+    init() throws {
+        planner = ExchangePlanner(
+            run: .current,
+            scope: Scope(
+                now: 1_796_000_523_456,
+                environment: ConformanceRun.current.environment,
+                saved: ["v": 7]
+            ),
+            issuer: try FakeIssuer()
+        )
+    }
 
     private func action(_ step: JSONValue) throws -> CaseStep.Action {
         try CaseStep(step, at: "step 1").action
@@ -112,8 +121,5 @@ import Testing
     @Test func whatIsNotBuiltSaysSo() throws {
         #expect(throws: ConformanceError.notBuilt(.appStoreSigning)) { try plan(["deliver": "app_store/test.json"]) }
         #expect(throws: ConformanceError.notBuilt(.googlePlayPush)) { try plan(["deliver": "google_play/test.json"]) }
-        #expect(throws: ConformanceError.notBuilt(.userTokens)) {
-            try plan(["request": ["path": "/", "key": ["alg": "HS256"]]])
-        }
     }
 }

@@ -61,10 +61,6 @@ import Testing
         #expect(throws: ConformanceError.self) { try scope.expand(.string(text)) }
     }
 
-    @Test func theFakeServicesAreNamedAsWhatIsMissing() {
-        #expect(throws: ConformanceError.notBuilt(.fakeServices)) { try scope.expand("${fake_url}/x") }
-    }
-
     @Test(
         "times are read",
         arguments: [

@@ -71,7 +71,6 @@ struct Scope: Sendable {
             return .string(value)
         }
         if let value = saved[name] { return value }
-        if name == "jwks_url" || name == "fake_url" { throw .notBuilt(.fakeServices) }
         throw .wrongCase("unknown placeholder ${\(name)}")
     }
 }

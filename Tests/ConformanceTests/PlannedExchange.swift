@@ -15,6 +15,7 @@ struct PlannedExchange: Sendable {
 struct ExchangePlanner {
     let run: ConformanceRun
     let scope: Scope
+    let issuer: FakeIssuer
 
     func plan(_ step: ReadStep) throws(ConformanceError) -> PlannedExchange {
         let user = try scope.text(.string(step.user))
@@ -133,9 +134,9 @@ struct ExchangePlanner {
 
     private func authorization(_ key: JSONValue?) throws(ConformanceError) -> [HTTPHeader] {
         guard let key, key != "none" else { return [] }
-        if case .object = key { throw .notBuilt(.userTokens) }
         let secret =
             switch key {
+            case .object: try issuer.token(try scope.expand(key), now: scope.now)
             case "admin": scope.environment["GATEWAY_ADMIN_KEY"] ?? ""
             case "read": scope.environment["GATEWAY_READ_KEY"] ?? ""
             default: try scope.text(key)

@@ -1,0 +1,49 @@
+internal import HTTPServer
+internal import Licensing
+internal import Platform
+
+/// What one loop keeps about those who ask without a key of the seller.
+struct LoopAccess {
+    var tokens: UserTokenVerifier
+    var signing: SigningKeyFile
+    /// Wrong licence keys, by client address.
+    var wrongKeys = GuessLimiter()
+    /// Devices without a seat, by licence: a key that was published is asked for by the whole world.
+    var strangers = GuessLimiter(atOnce: 120)
+    var sightings = SeatSightings()
+    /// Requests whose token waits for its issuer's keys.
+    var parked: [ParkedCall] = []
+    /// The web page that the present request comes from, when it may read the answer.
+    var origin: [UInt8]?
+    /// The same for requests that wait.
+    var origins: [ReplyTicket: [UInt8]] = [:]
+}
+
+/// A request of a signed-in person, copied to be taken up again.
+struct ParkedCall {
+    var ticket: ReplyTicket
+    var issuer: Int
+    var token: [UInt8]
+    var action: UserAction
+    var query: [UInt8]
+    var ifNoneMatch: [UInt8]?
+    var body: [UInt8]
+    var rest: [UInt8]
+}
+
+/// What a signed-in person asks for.
+enum UserAction: Sendable {
+    case entitlement
+    case gate
+    case devices
+    case addDevice
+    case removeDevice
+
+    /// Whether it changes nothing: only then a cookie is enough, because a foreign page can make a browser send cookies.
+    var isReading: Bool {
+        switch self {
+        case .entitlement, .gate, .devices: true
+        case .addDevice, .removeDevice: false
+        }
+    }
+}

@@ -23,7 +23,8 @@ let strictTests: [SwiftSetting] = [
 let package = Package(
     name: "entitlement-gateway",
     products: [
-        .executable(name: "entitlement-gateway", targets: ["CLI"])
+        .executable(name: "entitlement-gateway", targets: ["CLI"]),
+        .executable(name: "entitlement-gateway-bench", targets: ["Bench"]),
     ],
     targets: [
         // System libraries and the little C that Swift cannot say.
@@ -80,9 +81,21 @@ let package = Package(
             dependencies: ["Gateway", "Platform", "ProviderKit", "Providers", "Storage"],
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "Bench",
+            dependencies: ["Storage", "Entitlements", "Crypto", "CSQLite"],
+            swiftSettings: strict
+        ),
 
         // Tests.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strictTests),
+        .target(name: "CAllocations", path: "Tests/CAllocations"),
+        .executableTarget(
+            name: "AllocationProbe",
+            dependencies: ["Gateway", "CAllocations", "TestSupport"],
+            path: "Tests/AllocationProbe",
+            swiftSettings: strictTests
+        ),
         .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: strictTests),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "Platform"], swiftSettings: strictTests),
         .testTarget(

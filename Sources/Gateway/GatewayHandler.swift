@@ -1,3 +1,4 @@
+internal import Crypto
 internal import Entitlements
 internal import HTTPServer
 internal import Platform
@@ -11,6 +12,8 @@ struct GatewayContext: Sendable {
     let keys: KeyRing
     let policy: EntitlementPolicy
     let defaultEntitlement: [UInt8]
+    /// What one loop may keep of rows in memory.
+    let cacheBytes: Int
 }
 
 /// What other threads send to a loop.
@@ -43,6 +46,9 @@ final class GatewayHandler: RequestHandler {
     var json = JSONWriter()
     var question = AnswerQuestion()
     var lookup: [UInt8] = []
+    private let hasher = SHA256Hasher()
+    /// The loop's own copy: loops that count references to one array slow each other down.
+    let defaultEntitlement: [UInt8]
     var polls = LongPolls()
     /// Readers that would wait are answered at once.
     var isStopping = false
@@ -52,7 +58,8 @@ final class GatewayHandler: RequestHandler {
     init(context: GatewayContext, mailbox: Mailbox<LoopMessage>) throws {
         self.context = context
         self.mailbox = mailbox
-        reader = try context.store.makeReader()
+        reader = try context.store.makeReader(cacheBytes: context.cacheBytes)
+        defaultEntitlement = context.defaultEntitlement.map { $0 }
     }
 
     func handle(_ request: Request, _ response: inout Response, ticket: ReplyTicket) -> Disposition {
@@ -133,7 +140,7 @@ final class GatewayHandler: RequestHandler {
         response.start(status)
         response.header("Content-Type", "application/json")
         response.header("Cache-Control", "no-store")
-        unsafe json.bytes.withUnsafeBytes { unsafe response.finish(body: $0) }
+        unsafe json.withBytes { unsafe response.finish(body: $0) }
     }
 
     func write(_ problem: Problem, _ response: inout Response) {
@@ -155,11 +162,16 @@ final class GatewayHandler: RequestHandler {
         if problem.status == 401 { response.header("WWW-Authenticate", "Bearer") }
         if let allow = problem.allow { response.header("Allow", allow) }
         if let seconds = problem.retryAfter { response.header("Retry-After", integer: seconds) }
-        unsafe json.bytes.withUnsafeBytes { unsafe response.finish(body: $0) }
+        unsafe json.withBytes { unsafe response.finish(body: $0) }
     }
 
     /// The key of `Authorization: Bearer …`; nil when it is missing or unknown.
     func key(of request: Request) -> KeyRing.Key? {
+        unsafe bearer(of: request).flatMap { unsafe context.keys.find($0, hasher) }
+    }
+
+    /// What stands behind `Bearer`; nil when there is no such field.
+    private func bearer(of request: Request) -> UnsafeRawBufferPointer? {
         guard let header = unsafe request.header("Authorization") else { return nil }
         // The scheme's name is compared without case (RFC 9110 section 11.1).
         let scheme: StaticString = "bearer "
@@ -168,7 +180,15 @@ final class GatewayHandler: RequestHandler {
         for index in 0..<count where unsafe header[index] | (index < 6 ? 0x20 : 0) != scheme.utf8Start[index] {
             return nil
         }
-        return unsafe context.keys.find(UnsafeRawBufferPointer(rebasing: header[count...]))
+        return unsafe UnsafeRawBufferPointer(rebasing: header[count...])
+    }
+
+    /// Whether the request may read; else the answer is written. The gate's own check, which copies nothing.
+    func mayRead(_ request: Request, _ response: inout Response) -> Bool {
+        // Every scope includes reading.
+        let scope = unsafe bearer(of: request).flatMap { unsafe context.keys.scope(of: $0, hasher) }
+        if scope == nil { write(.unauthorized, &response) }
+        return scope != nil
     }
 
     /// The key when it may do this; else the answer is written.

@@ -13,6 +13,8 @@ public final class GatewayServer: Sendable {
     private let server: HTTPServer<GatewayHandler>
     private let store: SQLiteStore
     private let loops: LoopMailboxes
+    /// Rows kept in memory by all loops together: what a small machine can spare, and most of what is asked for often.
+    private static let cacheBytes = 32 << 20
 
     private init(server: HTTPServer<GatewayHandler>, loops: LoopMailboxes, store: SQLiteStore) {
         self.server = server
@@ -58,17 +60,19 @@ public final class GatewayServer: Sendable {
             )
         }
         let keys = try KeyStore.ring(configuration, database: configuration.database)
+        let loopCount = max(1, ProcessInfo.processInfo.activeProcessorCount)
         let context = GatewayContext(
             store: store,
             registry: registry,
             keys: keys,
             policy: configuration.policy,
-            defaultEntitlement: Array(configuration.policy.defaultEntitlement.utf8)
+            defaultEntitlement: Array(configuration.policy.defaultEntitlement.utf8),
+            cacheBytes: cacheBytes / loopCount
         )
         do {
             let server = try HTTPServer<GatewayHandler>.start(
                 listen: addresses,
-                loops: max(1, ProcessInfo.processInfo.activeProcessorCount),
+                loops: loopCount,
                 limits: ServerLimits()
             ) { _, mailbox in
                 try GatewayHandler(context: context, mailbox: mailbox)

@@ -33,13 +33,28 @@ struct KeyRing: Sendable {
     static let bytesMax = 512
 
     /// The key that was presented; nil for one that is not known.
-    func find(_ presented: UnsafeRawBufferPointer) -> Key? {
+    ///
+    /// - Parameter hasher: The calling thread's own.
+    func find(_ presented: UnsafeRawBufferPointer, _ hasher: SHA256Hasher) -> Key? {
+        unsafe index(of: presented, hasher).map { keys[$0] }
+    }
+
+    /// What the presented key may do; nil for one that is not known. Makes no copy of the key's record.
+    func scope(of presented: UnsafeRawBufferPointer, _ hasher: SHA256Hasher) -> KeyScope? {
+        unsafe index(of: presented, hasher).map { keys[$0].scope }
+    }
+
+    /// All keys are compared, so that the time says nothing about which one it was.
+    private func index(of presented: UnsafeRawBufferPointer, _ hasher: SHA256Hasher) -> Int? {
         guard presented.count > 0, presented.count <= Self.bytesMax else { return nil }
-        let digest = unsafe Digest.sha256(presented)
-        var found: Key?
-        for key in keys where ConstantTime.equal(key.digest, digest) {
-            if found.map({ $0.scope < key.scope }) ?? true { found = key }
+        return unsafe hasher.withDigest(of: presented) { digest in
+            var found: Int?
+            for index in keys.indices {
+                let isEqual = unsafe keys[index].digest.withUnsafeBytes { unsafe ConstantTime.equal($0, digest) }
+                guard isEqual else { continue }
+                if found.map({ keys[$0].scope < keys[index].scope }) ?? true { found = index }
+            }
+            return found
         }
-        return found
     }
 }

@@ -13,6 +13,8 @@ final class SQLiteDatabase {
     }
 
     private let handle: OpaquePointer
+    /// Written by SQLite's hook on this connection's own thread, within COMMIT.
+    private let loggedPages: UnsafeMutablePointer<Int32>
 
     /// - Parameter busyMillis: How long to wait for another process that holds the write lock.
     init(path: String, mode: Mode, busyMillis: Int32) throws(StorageError) {
@@ -26,13 +28,17 @@ final class SQLiteDatabase {
             throw .unavailable("\(path): \(reason)")
         }
         unsafe handle = opened
+        unsafe loggedPages = .allocate(capacity: 1)
+        unsafe loggedPages.initialize(to: 0)
         unsafe sqlite3_extended_result_codes(opened, 1)
         unsafe sqlite3_busy_timeout(opened, busyMillis)
     }
 
     deinit {
         // Statements are finalized by their own deinit, which runs before or after: `close_v2` waits for them.
+        _ = unsafe sqlite3_wal_hook(handle, nil, nil)
         unsafe sqlite3_close_v2(handle)
+        unsafe loggedPages.deallocate()
     }
 
     /// Runs statements that give no rows.
@@ -62,14 +68,34 @@ final class SQLiteDatabase {
     }
 
     /// Copies the write-ahead log into the database and empties it, as far as no reader needs it.
-    /// Returns the number of pages the log had.
+    /// False when somebody stood in the way; then it is to be tried again after a later commit.
     @discardableResult
-    func checkpoint(truncate: Bool) -> Int {
-        var (pages, done): (Int32, Int32) = (0, 0)
+    func checkpoint(truncate: Bool) -> Bool {
         let mode = truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
-        // A checkpoint that cannot run now is tried again after a later commit.
-        _ = unsafe sqlite3_wal_checkpoint_v2(handle, nil, mode, &pages, &done)
-        return Int(max(pages, 0))
+        guard unsafe sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil) == SQLITE_OK else { return false }
+        if truncate { unsafe loggedPages.pointee = 0 }
+        return true
+    }
+
+    /// From here on the log is not copied back by COMMIT; ``logPages`` says how long it is.
+    func countLogPages() {
+        // The hook takes the place of SQLite's own, which would copy. The pointer lives as long as the connection.
+        _ = unsafe sqlite3_wal_hook(
+            handle,
+            { pages, _, _, count in
+                unsafe pages?.assumingMemoryBound(to: Int32.self).pointee = count
+                return SQLITE_OK
+            },
+            loggedPages
+        )
+    }
+
+    /// Pages in the write-ahead log after this connection's last commit.
+    var logPages: Int { Int(unsafe loggedPages.pointee) }
+
+    /// How long to wait for others from here on.
+    func setBusy(milliseconds: Int32) {
+        unsafe sqlite3_busy_timeout(handle, milliseconds)
     }
 
     /// What SQLite's code means for whoever asked (sqlite.org/rescode.html).

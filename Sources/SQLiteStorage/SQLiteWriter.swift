@@ -21,6 +21,8 @@ final class SQLiteWriter {
     static let batchMax = 256
     /// How long another process may hold the write lock before a write is refused.
     static let busyMillis: Int32 = 1000
+    /// How long another process's commit may go unnoticed; a reader's snapshot adds its own age.
+    static let othersMillis = 250
 
     private let database: SQLiteDatabase
     private let transaction: SQLiteTransaction
@@ -30,12 +32,16 @@ final class SQLiteWriter {
     private var reelectedUpTo: Int64?
     private let onChange: @Sendable ([ChangedRow]) -> Void
     private let commits: CommitCounter
+    private var checkpoints: Checkpoints
     private let begin: Statement
     private let commit: Statement
     private let rollback: Statement
     private let savepoint: Statement
     private let release: Statement
     private let undo: Statement
+    private let dataVersion: Statement
+    private var othersVersion: Int64 = 0
+    private var othersLookedFor = MonotonicNanos.now()
 
     init(
         path: String,
@@ -49,9 +55,10 @@ final class SQLiteWriter {
         try database.execute(
             """
             PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF;
-            PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 33554432; PRAGMA cache_size = -16384;
+            PRAGMA journal_size_limit = 33554432; PRAGMA cache_size = -16384;
             """
         )
+        checkpoints = Checkpoints(database, commits)
         transaction = try SQLiteTransaction(database)
         self.policy = policy
         self.measurements = measurements
@@ -63,15 +70,18 @@ final class SQLiteWriter {
         savepoint = try database.prepare("SAVEPOINT command")
         release = try database.prepare("RELEASE command")
         undo = try database.prepare("ROLLBACK TO command")
+        dataVersion = try database.prepare("PRAGMA data_version")
+        lookForOthers()
     }
 
     /// Works until the mailbox is closed and empty.
     func run(_ mailbox: Mailbox<WriterMessage>) {
         var waiting = ContiguousArray<WriterMessage>()
         while true {
-            _ = mailbox.wait(milliseconds: reelectedUpTo == nil ? nil : 0)
+            _ = mailbox.wait(milliseconds: reelectedUpTo == nil ? Self.othersMillis : 0)
             mailbox.drain(into: &waiting)
             if waiting.isEmpty, mailbox.isClosed { break }
+            if MonotonicNanos.now() >= othersLookedFor.adding(milliseconds: Self.othersMillis) { lookForOthers() }
             if reelectedUpTo != nil { reelectSome() }
             var start = 0
             while start < waiting.count {
@@ -82,6 +92,26 @@ final class SQLiteWriter {
             waiting.removeAll(keepingCapacity: true)
         }
         database.checkpoint(truncate: true)
+    }
+
+    /// Looks whether another process (a command on the same file) has committed: then no row that a reader keeps counts any
+    /// more. SQLite's number moves by the commits of other connections only, and no other one of this process writes.
+    private func lookForOthers() {
+        othersLookedFor = .now()
+        defer { dataVersion.reset() }
+        // A database that cannot be read now is looked at again soon, and what is kept is not relied on meanwhile.
+        let found = (try? dataVersion.step()) == true ? dataVersion.integer(0) : -1
+        guard found != othersVersion || found < 0 else { return }
+        othersVersion = found
+        commits.stamps.markAll(commit: commits.value + 1)
+        commits.increment()
+    }
+
+    /// Tells the readers what this commit has written; the last thing before anyone else is told.
+    private func publish(_ changed: [ChangedRow]) {
+        let commit = commits.value + 1
+        for row in changed { commits.stamps.mark(row.user, row.environment, commit: commit) }
+        commits.increment()
     }
 
     private func write(_ batch: ArraySlice<WriterMessage>) {
@@ -105,13 +135,14 @@ final class SQLiteWriter {
             return
         }
         // Nothing is told to anyone before this line: COMMIT has returned, the disk has it.
-        commits.increment()
+        publish(changed)
         measurements.batchSize.add(batch.count)
         measurements.rowsChanged.add(changed.count)
         if !changed.isEmpty { onChange(changed) }
         for (message, result) in zip(batch, results) {
             message.reply(result.map { Committed(afterCommit: $0) })
         }
+        checkpoints.afterCommit()
     }
 
     /// Carries out one command in a savepoint; its own failure leaves the others alone, a failing disk fails them all.
@@ -236,9 +267,10 @@ final class SQLiteWriter {
             measurements.failures.add()
             return
         }
-        commits.increment()
+        publish(changed)
         measurements.rowsChanged.add(changed.count)
         if !changed.isEmpty { onChange(changed) }
+        checkpoints.afterCommit()
     }
 
     // MARK: - By hand
@@ -352,6 +384,10 @@ final class SQLiteWriter {
 /// Counts commits, so that a reader knows without a system call whether its snapshot is the newest.
 public final class CommitCounter: Sendable {
     private let count = Atomic<Int>(0)
+    /// The writer wants to begin its log anew: nobody is to keep a snapshot now.
+    let isLogLong = Atomic<Bool>(false)
+    /// Which commits wrote which rows.
+    let stamps = RowStamps()
 
     public init() {}
 

@@ -20,6 +20,7 @@ struct ArchitectureTests {
             "HTTPServer", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers", "Storage", "SQLiteStorage",
             "Foundation", "Synchronization",
         ],
+        "Bench": ["Storage", "Entitlements", "Crypto", "CSQLite", "Foundation", "Glibc"],
         "CLI": ["Gateway", "Platform", "Foundation", "FoundationNetworking", "Synchronization"],
     ]
 

@@ -9,9 +9,11 @@ struct BenchOptions {
     var gateway = ""
     var python = "python3"
     var handler = ""
+    var probe = ""
     /// Where databases and prepared deliveries are made; on the disk that the gateway would use, since syncs are measured.
     var folder = ""
-    var parts: Set<String> = ["reads", "intake", "mixed", "start"]
+    var parts = known
+    private static let known: Set<String> = ["allocations", "intake", "mixed", "reads", "start"]
 
     static let help = """
         Measures the gateway beside nginx and beside a hand-written handler, in turns, and prints tables.
@@ -21,6 +23,7 @@ struct BenchOptions {
         options:
           --gateway FILE        the gateway's program, built for release
           --handler FILE        the handler to compare intake with (Tests/Bench/handler.py)
+          --probe FILE          the program that counts allocations (AllocationProbe)
           --python FILE         a Python that has uvicorn (default python3)
           --folder DIR          where databases are made (default: a folder of its own below the working directory)
           --users N,N           users in the database (default 1000,1000000)
@@ -28,7 +31,7 @@ struct BenchOptions {
           --rounds N            runs of each kind, in turns; the medians are shown (default 5)
           --seconds N           length of one run (default 5)
           --deliveries N        deliveries prepared for each run of intake (default 100000)
-          --only NAME,NAME      of reads, intake, mixed, start (default all)
+          --only NAME,NAME      of allocations, start, reads, mixed, intake (default all)
           --quick               one round of two seconds, 1000 and 100000 users, 8 and 32 connections
           --help                this text
         """
@@ -45,6 +48,7 @@ struct BenchOptions {
             switch word {
             case "--gateway": gateway = value
             case "--handler": handler = value
+            case "--probe": probe = value
             case "--python": python = value
             case "--folder": folder = value
             case "--users": users = try Self.numbers(word, value)
@@ -57,9 +61,12 @@ struct BenchOptions {
             }
         }
         guard !gateway.isEmpty else { throw BenchError("--gateway is needed: the program that is measured") }
-        let unknown = parts.subtracting(["reads", "intake", "mixed", "start"])
+        let unknown = parts.subtracting(Self.known)
         guard unknown.isEmpty else {
             throw BenchError("--only does not know \(unknown.sorted().joined(separator: ", "))")
+        }
+        guard !parts.contains("allocations") || !probe.isEmpty else {
+            throw BenchError("--probe is needed: the program that counts allocations")
         }
         guard !parts.contains("intake") || !handler.isEmpty else {
             throw BenchError("--handler is needed: what intake is compared with (or leave intake out with --only)")

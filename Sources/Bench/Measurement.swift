@@ -30,6 +30,7 @@ struct Measurement {
 
             """
         )
+        if options.parts.contains("allocations") { try AllocationCount(options, folder: folder).run() }
         if !options.parts.isDisjoint(with: ["reads", "mixed", "start"]) {
             for users in options.users { try reads(of: users) }
         }

@@ -44,7 +44,7 @@ final class RowCache {
     }
 
     private func firstPlace(_ hash: UInt64) -> Int {
-        Int(truncatingIfNeeded: (hash & 0xFFFF_FFFF) &* UInt64(sets) >> 32) &* Self.ways
+        Int(truncatingIfNeeded: ((hash & 0xFFFF_FFFF) &* UInt64(sets)) >> 32) &* Self.ways
     }
 
     /// Calls `body` with the row if it is kept and still the newest; nil when it is not.

@@ -66,10 +66,9 @@ final class RowStamps: Sendable {
 }
 
 /// A fixed number of atomics side by side.
-///
-/// Sendable: the memory is never moved or freed while the object lives, and each place in it is an atomic.
 @safe
 private final class Stamps: @unchecked Sendable {
+    // The memory is neither moved nor freed while the object lives, and every place in it is an atomic.
     private let base: UnsafeMutablePointer<Atomic<Int>>
     private let count: Int
 

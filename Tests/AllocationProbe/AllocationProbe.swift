@@ -9,7 +9,8 @@ import TestSupport
 /// A program of its own, because counting needs an allocator of its own.
 @main
 enum AllocationProbe {
-    static let requests = 10_000
+    /// How often each question is asked; the third word of the call.
+    static let requests = CommandLine.arguments.count > 3 ? Int(CommandLine.arguments[3]) ?? 10_000 : 10_000
 
     static func main() throws {
         let folder = CommandLine.arguments[1]
@@ -65,7 +66,7 @@ enum AllocationProbe {
         _ connection: HTTPConnection
     ) throws {
         // What is made once (buffers, pages, prepared digests) is made here.
-        for _ in 0..<500 { _ = try ask(path, more, connection) }
+        for _ in 0..<200 { _ = try ask(path, more, connection) }
         let before = allocations_counted()
         for _ in 0..<requests { _ = try ask(path, more, connection) }
         print(kind, requests, allocations_counted() - before)

@@ -7,13 +7,21 @@ internal import Testing
 struct AllocationTests {
     private static let program = Bundle.main.bundleURL.appendingPathComponent("AllocationProbe").path
 
-    /// Snapshots are made anew a few times a second and take what SQLite asks for then; a request takes nothing.
+    /// What the optimizer takes away is still there in a build for debugging: then only what is far off is a find. An optimized
+    /// build (`scripts/bench --only allocations`) allocates nothing but what SQLite takes for a new snapshot, a few times
+    /// a second.
+    #if DEBUG
+        private static let (requests, perHundredMax) = (300, 20_000)
+    #else
+        private static let (requests, perHundredMax) = (10_000, 5)
+    #endif
+
     @Test func theGateAllocatesNothingForARequest() throws {
         let folder = try TemporaryFolder(prefix: "allocations")
         let probe = try ChildProcess(
             ChildProcess.Launch(
                 program: Self.program,
-                arguments: [folder.path, "\(try FreePorts.claim())"],
+                arguments: [folder.path, "\(try FreePorts.claim())", "\(Self.requests)"],
                 environment: [:],
                 folder: folder.path,
                 output: folder.file("out"),
@@ -28,7 +36,10 @@ struct AllocationTests {
         )
         for line in lines {
             let (requests, allocations) = (try #require(Int(line[1])), try #require(Int(line[2])))
-            #expect(allocations * 20 < requests, "\(line[0]): \(allocations) allocations in \(requests) requests")
+            #expect(
+                allocations * 100 <= requests * Self.perHundredMax,
+                "\(line[0]): \(allocations) allocations in \(requests) requests"
+            )
         }
         folder.remove()
     }

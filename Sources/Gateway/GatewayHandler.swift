@@ -1,4 +1,3 @@
-internal import Crypto
 internal import Entitlements
 internal import HTTPServer
 internal import Platform
@@ -46,7 +45,6 @@ final class GatewayHandler: RequestHandler {
     var json = JSONWriter()
     var question = AnswerQuestion()
     var lookup: [UInt8] = []
-    private let hasher = SHA256Hasher()
     /// The loop's own copy: loops that count references to one array slow each other down.
     let defaultEntitlement: [UInt8]
     var polls = LongPolls()
@@ -167,7 +165,7 @@ final class GatewayHandler: RequestHandler {
 
     /// The key of `Authorization: Bearer …`; nil when it is missing or unknown.
     func key(of request: Request) -> KeyRing.Key? {
-        unsafe bearer(of: request).flatMap { unsafe context.keys.find($0, hasher) }
+        unsafe bearer(of: request).flatMap { unsafe context.keys.find($0) }
     }
 
     /// What stands behind `Bearer`; nil when there is no such field.
@@ -186,7 +184,7 @@ final class GatewayHandler: RequestHandler {
     /// Whether the request may read; else the answer is written. The gate's own check, which copies nothing.
     func mayRead(_ request: Request, _ response: inout Response) -> Bool {
         // Every scope includes reading.
-        let scope = unsafe bearer(of: request).flatMap { unsafe context.keys.scope(of: $0, hasher) }
+        let scope = unsafe bearer(of: request).flatMap { unsafe context.keys.scope(of: $0) }
         if scope == nil { write(.unauthorized, &response) }
         return scope != nil
     }

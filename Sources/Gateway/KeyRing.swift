@@ -33,21 +33,19 @@ struct KeyRing: Sendable {
     static let bytesMax = 512
 
     /// The key that was presented; nil for one that is not known.
-    ///
-    /// - Parameter hasher: The calling thread's own.
-    func find(_ presented: UnsafeRawBufferPointer, _ hasher: SHA256Hasher) -> Key? {
-        unsafe index(of: presented, hasher).map { keys[$0] }
+    func find(_ presented: UnsafeRawBufferPointer) -> Key? {
+        unsafe index(of: presented).map { keys[$0] }
     }
 
     /// What the presented key may do; nil for one that is not known. Makes no copy of the key's record.
-    func scope(of presented: UnsafeRawBufferPointer, _ hasher: SHA256Hasher) -> KeyScope? {
-        unsafe index(of: presented, hasher).map { keys[$0].scope }
+    func scope(of presented: UnsafeRawBufferPointer) -> KeyScope? {
+        unsafe index(of: presented).map { keys[$0].scope }
     }
 
     /// All keys are compared, so that the time says nothing about which one it was.
-    private func index(of presented: UnsafeRawBufferPointer, _ hasher: SHA256Hasher) -> Int? {
+    private func index(of presented: UnsafeRawBufferPointer) -> Int? {
         guard presented.count > 0, presented.count <= Self.bytesMax else { return nil }
-        return unsafe hasher.withDigest(of: presented) { digest in
+        return unsafe Digest.withSHA256(of: presented) { digest in
             var found: Int?
             for index in keys.indices {
                 let isEqual = unsafe keys[index].digest.withUnsafeBytes { unsafe ConstantTime.equal($0, digest) }

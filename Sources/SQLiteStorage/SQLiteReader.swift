@@ -29,7 +29,6 @@ public final class SQLiteReader {
     let database: SQLiteDatabase
     private let commits: CommitCounter
     private let cache: RowCache?
-    private let hasher = SHA256Hasher()
     private let row: Statement
     private let erased: Statement
     private let anyErased: Statement
@@ -43,7 +42,7 @@ public final class SQLiteReader {
         cache = cacheBytes > 0 ? RowCache(bytes: cacheBytes) : nil
         database = try SQLiteDatabase(path: path, mode: .readOnly, busyMillis: 1000)
         // No memory map: it would be faster by a system call a page, and would hold as much memory as the file has bytes.
-        try database.execute("PRAGMA query_only = ON; PRAGMA cache_size = -16384;")
+        try database.execute("PRAGMA query_only = ON; PRAGMA cache_size = -24576;")
         self.commits = commits
         row = try database.prepare(
             "SELECT version, updated_at, body FROM subscription WHERE user_id = ? AND environment = ?"
@@ -96,7 +95,7 @@ public final class SQLiteReader {
         defer { erased.reset() }
         erased.bind(2, Int64(environment.rawValue))
         let prefix = SQLiteTransaction.erasedPrefix
-        let isFound = unsafe hasher.withDigest(
+        let isFound = unsafe Digest.withSHA256(
             of: UnsafeRawBufferPointer(start: prefix.utf8Start, count: prefix.utf8CodeUnitCount),
             user
         ) { digest in

@@ -13,7 +13,7 @@ struct AllocationTests {
     #if DEBUG
         private static let (requests, perHundredMax) = (300, 20_000)
     #else
-        private static let (requests, perHundredMax) = (10_000, 5)
+        private static let (requests, perHundredMax) = (10_000, 500)
     #endif
 
     @Test func theGateAllocatesNothingForARequest() throws {

@@ -14,7 +14,7 @@ public final class GatewayServer: Sendable {
     private let store: SQLiteStore
     private let loops: LoopMailboxes
     /// Rows kept in memory by all loops together: what a small machine can spare, and most of what is asked for often.
-    private static let cacheBytes = 32 << 20
+    private static let cacheBytes = 48 << 20
 
     private init(server: HTTPServer<GatewayHandler>, loops: LoopMailboxes, store: SQLiteStore) {
         self.server = server

@@ -36,7 +36,8 @@ let dataOfProviders: [String] = {
 let package = Package(
     name: "entitlement-gateway",
     products: [
-        .executable(name: "entitlement-gateway", targets: ["CLI"])
+        .executable(name: "entitlement-gateway", targets: ["CLI"]),
+        .executable(name: "entitlement-gateway-bench", targets: ["Bench"]),
     ],
     targets: [
         // System libraries, and the little C that Swift cannot say.
@@ -88,8 +89,20 @@ let package = Package(
             dependencies: ["Gateway", "Platform", "ProviderKit", "Providers", "Storage"],
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "Bench",
+            dependencies: ["Storage", "Entitlements", "Crypto", "CSQLite"],
+            swiftSettings: strict
+        ),
 
         // Tests.
+        .target(name: "CAllocations", path: "Tests/CAllocations"),
+        .executableTarget(
+            name: "AllocationProbe",
+            dependencies: ["Gateway", "CAllocations", "TestSupport"],
+            path: "Tests/AllocationProbe",
+            swiftSettings: strictTests
+        ),
         .target(
             name: "TestSupport",
             dependencies: ["COpenSSL"],

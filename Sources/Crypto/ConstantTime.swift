@@ -11,6 +11,12 @@ public enum ConstantTime {
         }
     }
 
+    /// Whether the two are equal, without copying either.
+    public static func equal(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+        guard left.count == right.count else { return false }
+        return unsafe CRYPTO_memcmp(left.baseAddress, right.baseAddress, left.count) == 0
+    }
+
     /// Whether two texts are equal without telling their lengths: their digests are compared.
     public static func equal(_ left: String, _ right: String) -> Bool {
         equal(Digest.sha256(Array(left.utf8)), Digest.sha256(Array(right.utf8)))

@@ -19,6 +19,26 @@ public enum Digest {
         return digest
     }
 
+    /// Calls `body` with the digest of the pieces put one behind the other, without asking the allocator; the digest's bytes
+    /// are good for that call only.
+    public static func withSHA256<Value>(
+        of first: UnsafeRawBufferPointer,
+        _ second: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(start: nil, count: 0),
+        _ body: (UnsafeRawBufferPointer) -> Value
+    ) -> Value {
+        unsafe withUnsafeTemporaryAllocation(byteCount: sha256Size, alignment: 8) { digest in
+            // The pieces live for the length of the call, and the room has the 32 bytes that are written.
+            unsafe copenssl_sha256(
+                first.baseAddress,
+                first.count,
+                second.baseAddress,
+                second.count,
+                digest.baseAddress
+            )
+            return unsafe body(UnsafeRawBufferPointer(digest))
+        }
+    }
+
     /// The digest of `text` in lower-case hexadecimal.
     public static func sha256Hex(_ bytes: [UInt8]) -> String {
         Hex.encode(sha256(bytes))

@@ -41,14 +41,15 @@ extension UnixMillis {
 
     /// The written form.
     public var rfc3339: String {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(UnixMillis.rfc3339Size)
-        writeRFC3339 { bytes.append($0) }
-        return String(decoding: bytes, as: UTF8.self)
+        unsafe String(unsafeUninitializedCapacity: UnixMillis.rfc3339Size) { buffer in
+            unsafe writeRFC3339(into: UnsafeMutableRawBufferPointer(buffer))
+            return UnixMillis.rfc3339Size
+        }
     }
 
-    /// Gives the written form byte by byte, without making a text of it.
-    public func writeRFC3339(_ put: (UInt8) -> Void) {
+    /// Writes the written form to the first ``rfc3339Size`` bytes of `out`, which must have room for them.
+    public func writeRFC3339(into out: UnsafeMutableRawBufferPointer) {
+        precondition(out.count >= UnixMillis.rfc3339Size)
         let moment = clamped.value
         var days = moment / UnixMillis.millisPerDay
         var rest = moment % UnixMillis.millisPerDay
@@ -57,27 +58,29 @@ extension UnixMillis {
             days -= 1
         }
         let (year, month, day) = Calendar.date(daysSinceEpoch: days)
-        func number(_ value: Int64, _ width: Int) {
-            var divisor: Int64 = width == 4 ? 1000 : width == 3 ? 100 : 10
-            for _ in 0..<width {
-                put(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / divisor % 10))
-                divisor /= 10
-            }
+        // Parts of a day and of a date are small: 32 bits divide faster than 64.
+        let millis = UInt32(truncatingIfNeeded: rest)
+        func two(_ value: UInt32, _ place: Int) {
+            unsafe out[place] = UInt8(truncatingIfNeeded: 0x30 &+ value / 10)
+            unsafe out[place &+ 1] = UInt8(truncatingIfNeeded: 0x30 &+ value % 10)
         }
-        number(year, 4)
-        put(UInt8(ascii: "-"))
-        number(month, 2)
-        put(UInt8(ascii: "-"))
-        number(day, 2)
-        put(UInt8(ascii: "T"))
-        number(rest / 3_600_000, 2)
-        put(UInt8(ascii: ":"))
-        number(rest / 60_000 % 60, 2)
-        put(UInt8(ascii: ":"))
-        number(rest / 1000 % 60, 2)
-        put(UInt8(ascii: "."))
-        number(rest % 1000, 3)
-        put(UInt8(ascii: "Z"))
+        let years = UInt32(truncatingIfNeeded: year)
+        two(years / 100, 0)
+        two(years % 100, 2)
+        unsafe out[4] = UInt8(ascii: "-")
+        two(UInt32(truncatingIfNeeded: month), 5)
+        unsafe out[7] = UInt8(ascii: "-")
+        two(UInt32(truncatingIfNeeded: day), 8)
+        unsafe out[10] = UInt8(ascii: "T")
+        two(millis / 3_600_000, 11)
+        unsafe out[13] = UInt8(ascii: ":")
+        two(millis / 60_000 % 60, 14)
+        unsafe out[16] = UInt8(ascii: ":")
+        two(millis / 1000 % 60, 17)
+        unsafe out[19] = UInt8(ascii: ".")
+        unsafe out[20] = UInt8(truncatingIfNeeded: 0x30 &+ millis % 1000 / 100)
+        two(millis % 100, 21)
+        unsafe out[23] = UInt8(ascii: "Z")
     }
 }
 

@@ -27,7 +27,7 @@ public struct UserID: Hashable, Comparable, Sendable {
             return nil
         }
         guard !UserID.blocked.contains(text.lowercased()) else { return nil }
-        if UserID.isUUID(Array(text.utf8)) {
+        if count == 36, UserID.isUUID(Array(text.utf8)) {
             text = text.lowercased()
         }
         value = text

@@ -15,7 +15,7 @@ extension GatewayHandler {
         _ response: inout Response,
         _ ticket: ReplyTicket
     ) -> Disposition {
-        guard authorize(request, .read, &response) != nil else { return .done }
+        guard mayRead(request, &response) else { return .done }
         question.user.removeAll(keepingCapacity: true)
         unsafe RequestTarget.decode(user, into: &question.user)
         return unsafe answer(
@@ -31,7 +31,7 @@ extension GatewayHandler {
         _ response: inout Response,
         _ ticket: ReplyTicket
     ) -> Disposition {
-        guard authorize(request, .read, &response) != nil else { return .done }
+        guard mayRead(request, &response) else { return .done }
         question.user.removeAll(keepingCapacity: true)
         if let user = unsafe RequestTarget.parameter("user_id", in: request.query) {
             unsafe RequestTarget.decode(user, plusIsSpace: true, into: &question.user)
@@ -81,7 +81,7 @@ extension GatewayHandler {
         } else {
             question.moment = clock
             question.environment = .production
-            question.entitlement = context.defaultEntitlement
+            question.entitlement = defaultEntitlement
         }
         do throws(StorageError) {
             let summary = try encodeAnswer(clock)
@@ -132,8 +132,10 @@ extension GatewayHandler {
             }
         }
         if let found { return found }
-        let user = UserID(unchecked: String(decoding: lookup, as: UTF8.self))
-        if let (version, updatedAt) = try reader.erasedVersion(of: user, in: question.environment) {
+        let erased = try unsafe lookup.withUnsafeBufferPointer { bytes throws(StorageError) in
+            try unsafe reader.erasedVersion(of: UnsafeRawBufferPointer(bytes), in: question.environment)
+        }
+        if let (version, updatedAt) = erased {
             return AnswerEncoder.encodeErased(question, version: version, updatedAt: updatedAt, into: &json)
         }
         return AnswerEncoder.encode(question, nil, into: &json)
@@ -158,7 +160,7 @@ extension GatewayHandler {
             if isKnown {
                 response.finish()
             } else {
-                unsafe json.bytes.withUnsafeBytes { unsafe response.finish(body: $0) }
+                unsafe json.withBytes { unsafe response.finish(body: $0) }
             }
         }
     }
@@ -255,7 +257,7 @@ extension GatewayHandler {
             }
             question.environment = known
         }
-        question.entitlement = context.defaultEntitlement
+        question.entitlement = defaultEntitlement
         if let name = unsafe RequestTarget.parameter("entitlement", in: query) {
             guard let text = unsafe RequestTarget.text(name, plusIsSpace: true), !text.isEmpty, text.utf8.count <= 255
             else {

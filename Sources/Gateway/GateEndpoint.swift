@@ -6,7 +6,7 @@ internal import Storage
 /// `GET /v1/gate/{user_id}`: for proxies that ask before they let a request through (nginx `auth_request`, `forward_auth`).
 extension GatewayHandler {
     func gate(_ user: UnsafeRawBufferPointer, _ request: Request, _ response: inout Response) -> Disposition {
-        guard authorize(request, .read, &response) != nil else { return .done }
+        guard mayRead(request, &response) else { return .done }
         question.user.removeAll(keepingCapacity: true)
         unsafe RequestTarget.decode(user, into: &question.user)
         return unsafe gate(query: request.query, &response)

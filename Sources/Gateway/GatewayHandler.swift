@@ -78,6 +78,8 @@ final class GatewayHandler: RequestHandler {
     var question = AnswerQuestion()
     var lookup: [UInt8] = []
     var encoded: [UInt8] = []
+    /// The loop's own copy: loops that count references to one array slow each other down.
+    private(set) var defaultEntitlement: [UInt8]
     var polls = LongPolls()
     var lapses = LapseMemory()
     var streams = ChangeStreams()
@@ -90,7 +92,8 @@ final class GatewayHandler: RequestHandler {
         self.mailbox = mailbox
         keys = KeyRing(context.environmentKeys + context.storedKeys)
         measurements = context.services.measurements.requests[loop]
-        reader = try context.store.makeReader()
+        reader = try context.store.makeReader(cacheBytes: context.services.cacheBytes)
+        defaultEntitlement = context.defaultEntitlement.map { $0 }
         licenseReader = try LicenseReader(reader)
         access = LoopAccess(tokens: UserTokenVerifier(context.access.issuers), signing: context.signingKeys)
     }
@@ -124,6 +127,7 @@ final class GatewayHandler: RequestHandler {
         case .measured(let ticket, let text): reply(to: ticket, replies) { response in send(text, &response) }
         case .configured(let context):
             self.context = context
+            defaultEntitlement = context.defaultEntitlement.map { $0 }
             keys = KeyRing(context.environmentKeys + context.storedKeys)
         case .feed(let events): feed(events, replies)
         case .feedPage(let ticket, let page): feedPage(ticket, page, replies)
@@ -275,7 +279,7 @@ final class GatewayHandler: RequestHandler {
         response.header("Content-Type", "application/json")
         response.header("Cache-Control", "no-store")
         addOrigin(&response)
-        unsafe json.bytes.withUnsafeBytes { unsafe response.finish(body: $0) }
+        unsafe json.withBytes { unsafe response.finish(body: $0) }
     }
 
     /// - Parameter more: Adds members of its own.
@@ -304,7 +308,7 @@ final class GatewayHandler: RequestHandler {
         if problem.status == 401 { response.header("WWW-Authenticate", "Bearer") }
         if let allow = problem.allow { response.header("Allow", allow) }
         if let seconds = problem.retryAfter { response.header("Retry-After", integer: seconds) }
-        unsafe json.bytes.withUnsafeBytes { unsafe response.finish(body: $0) }
+        unsafe json.withBytes { unsafe response.finish(body: $0) }
     }
 
     /// The key of `Authorization: Bearer …`; nil when it is missing or unknown.
@@ -324,6 +328,14 @@ final class GatewayHandler: RequestHandler {
             return nil
         }
         return unsafe UnsafeRawBufferPointer(rebasing: header[count...])
+    }
+
+    /// Whether the request may read; else the answer is written. The gate's own check, which copies nothing.
+    func mayRead(_ request: Request, _ response: inout Response) -> Bool {
+        // Every scope includes reading.
+        let scope = unsafe bearer(of: request).flatMap { unsafe keys.scope(of: $0) }
+        if scope == nil { write(.unauthorized, &response) }
+        return scope != nil
     }
 
     /// The key when it may do this; else the answer is written.

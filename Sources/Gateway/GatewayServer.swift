@@ -19,6 +19,9 @@ public final class GatewayServer: Sendable {
     /// What it runs with now: replaced whole when it is read again.
     private let current: Mutex<(configuration: GatewayConfiguration, context: GatewayContext)>
 
+    /// Rows kept in memory by all loops together: what a small machine can spare, and most of what is asked for often.
+    private static let cacheBytes = 48 << 20
+
     /// Descriptors kept for the database, the log and outbound calls: connections may not take the last ones.
     private static let descriptorsKept = 128
 
@@ -94,6 +97,7 @@ public final class GatewayServer: Sendable {
                 counting: started,
                 measurements: Measurements(loops: loopCount),
                 readiness: Readiness(),
+                cacheBytes: cacheBytes / loopCount,
                 sync: startedSync,
                 feed: feed,
                 receivers: configuration.receivers,

@@ -1,21 +1,71 @@
 internal import Entitlements
 
-/// Writes JSON into a buffer that is used again and again.
-struct JSONWriter {
-    private(set) var bytes: [UInt8] = []
+/// Writes JSON into memory that is used again and again.
+@safe
+struct JSONWriter: ~Copyable {
+    /// Owned by this value; the first `count` bytes are written.
+    private var base: UnsafeMutableRawPointer
+    private var capacity = 1024
+    private(set) var count = 0
+
+    init() {
+        unsafe base = .allocate(byteCount: capacity, alignment: 16)
+    }
+
+    deinit {
+        unsafe base.deallocate()
+    }
+
+    /// A copy of what was written.
+    var bytes: [UInt8] {
+        unsafe withBytes { unsafe [UInt8]($0) }
+    }
+
+    /// What was written, where it lies.
+    func withBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+        unsafe body(UnsafeRawBufferPointer(start: base, count: count))
+    }
 
     mutating func reset() {
-        bytes.removeAll(keepingCapacity: true)
+        count = 0
+    }
+
+    @inline(__always)
+    private mutating func reserve(_ more: Int) {
+        if capacity &- count < more { grow(more) }
+    }
+
+    @inline(never)
+    private mutating func grow(_ more: Int) {
+        capacity = max(capacity * 2, count + more)
+        let larger = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
+        unsafe larger.copyMemory(from: base, byteCount: count)
+        unsafe base.deallocate()
+        unsafe base = larger
+    }
+
+    private mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        guard let source = bytes.baseAddress else { return }
+        reserve(bytes.count)
+        unsafe (base + count).copyMemory(from: source, byteCount: bytes.count)
+        count &+= bytes.count
+    }
+
+    @inline(__always)
+    private mutating func append(_ byte: UInt8) {
+        reserve(1)
+        unsafe base.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+        count &+= 1
     }
 
     mutating func raw(_ text: StaticString) {
         // A static string's bytes live as long as the program.
-        unsafe bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        unsafe append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
     /// JSON that is written already.
     mutating func raw(_ text: [UInt8]) {
-        bytes += text
+        unsafe text.withUnsafeBytes { unsafe append($0) }
     }
 
     /// `"name":`, after a comma when something stands before it.
@@ -32,9 +82,13 @@ struct JSONWriter {
         raw(":")
     }
 
+    private var last: UInt8? {
+        count > 0 ? unsafe base.load(fromByteOffset: count - 1, as: UInt8.self) : nil
+    }
+
     /// A comma, unless this is the first element of its list or object.
     mutating func separate() {
-        guard let last = bytes.last, last != UInt8(ascii: "{"), last != UInt8(ascii: "["), last != UInt8(ascii: ":")
+        guard let last, last != UInt8(ascii: "{"), last != UInt8(ascii: "["), last != UInt8(ascii: ":")
         else {
             return
         }
@@ -54,15 +108,26 @@ struct JSONWriter {
     }
 
     mutating func string(_ text: Span<UInt8>) {
-        raw("\"")
-        for index in 0..<text.count { escaped(text[index]) }
-        raw("\"")
+        unsafe text.withUnsafeBytes { unsafe string($0) }
     }
 
     mutating func string(_ text: [UInt8]) {
-        raw("\"")
-        for byte in text { escaped(byte) }
-        raw("\"")
+        unsafe text.withUnsafeBytes { unsafe string($0) }
+    }
+
+    /// Most texts need no escape and are copied as they are.
+    private mutating func string(_ text: UnsafeRawBufferPointer) {
+        append(UInt8(ascii: "\""))
+        var start = 0
+        for index in 0..<text.count {
+            let byte = unsafe text[index]
+            guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
+            unsafe append(UnsafeRawBufferPointer(rebasing: text[start..<index]))
+            escaped(byte)
+            start = index &+ 1
+        }
+        unsafe append(UnsafeRawBufferPointer(rebasing: text[start...]))
+        append(UInt8(ascii: "\""))
     }
 
     /// RFC 8259 section 7: quotation mark, reverse solidus and control characters; everything else is UTF-8 as it is.
@@ -76,9 +141,9 @@ struct JSONWriter {
         case 0..<0x20:
             let digits: StaticString = "0123456789abcdef"
             raw("\\u00")
-            bytes.append(unsafe digits.utf8Start[Int(byte >> 4)])
-            bytes.append(unsafe digits.utf8Start[Int(byte & 15)])
-        default: bytes.append(byte)
+            append(unsafe digits.utf8Start[Int(byte >> 4)])
+            append(unsafe digits.utf8Start[Int(byte & 15)])
+        default: append(byte)
         }
     }
 
@@ -88,7 +153,7 @@ struct JSONWriter {
         var divisor: UInt64 = 1
         while rest / divisor >= 10 { divisor *= 10 }
         while divisor > 0 {
-            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest / divisor))
+            append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest / divisor))
             rest %= divisor
             divisor /= 10
         }
@@ -104,9 +169,12 @@ struct JSONWriter {
 
     mutating func time(_ moment: UnixMillis?) {
         guard let moment else { return null() }
-        raw("\"")
-        moment.writeRFC3339 { bytes.append($0) }
-        raw("\"")
+        append(UInt8(ascii: "\""))
+        reserve(UnixMillis.rfc3339Size)
+        let room = unsafe UnsafeMutableRawBufferPointer(start: base + count, count: capacity - count)
+        unsafe moment.writeRFC3339(into: room)
+        count &+= UnixMillis.rfc3339Size
+        append(UInt8(ascii: "\""))
     }
 
     mutating func optional(_ text: String?) {

@@ -34,12 +34,25 @@ struct KeyRing: Sendable {
 
     /// The key that was presented; nil for one that is not known.
     func find(_ presented: UnsafeRawBufferPointer) -> Key? {
+        unsafe index(of: presented).map { keys[$0] }
+    }
+
+    /// What the presented key may do; nil for one that is not known. Makes no copy of the key's record.
+    func scope(of presented: UnsafeRawBufferPointer) -> KeyScope? {
+        unsafe index(of: presented).map { keys[$0].scope }
+    }
+
+    /// All keys are compared, so that the time says nothing about which one it was.
+    private func index(of presented: UnsafeRawBufferPointer) -> Int? {
         guard presented.count > 0, presented.count <= Self.bytesMax else { return nil }
-        let digest = unsafe Digest.sha256(presented)
-        var found: Key?
-        for key in keys where ConstantTime.equal(key.digest, digest) {
-            if found.map({ $0.scope < key.scope }) ?? true { found = key }
+        return unsafe Digest.withSHA256(of: presented) { digest in
+            var found: Int?
+            for index in keys.indices {
+                let isEqual = unsafe keys[index].digest.withUnsafeBytes { unsafe ConstantTime.equal($0, digest) }
+                guard isEqual else { continue }
+                if found.map({ keys[$0].scope < keys[index].scope }) ?? true { found = index }
+            }
+            return found
         }
-        return found
     }
 }

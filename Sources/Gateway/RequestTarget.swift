@@ -6,19 +6,28 @@ enum RequestTarget {
     /// Appends the decoded bytes; the server has already refused a `%` without two digits.
     static func decode(_ bytes: UnsafeRawBufferPointer, plusIsSpace: Bool = false, into out: inout [UInt8]) {
         var index = 0
+        // What stands for itself is copied in one piece: in most ids that is all of them.
+        var start = 0
         while index < bytes.count {
             let byte = unsafe bytes[index]
             if byte == UInt8(ascii: "%"), index + 2 < bytes.count {
                 let (high, low) = unsafe (digit(bytes[index + 1]), digit(bytes[index + 2]))
                 if let high, let low {
+                    unsafe out.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[start..<index]))
                     out.append(high << 4 | low)
                     index += 3
+                    start = index
                     continue
                 }
             }
-            out.append(plusIsSpace && byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+            if plusIsSpace, byte == UInt8(ascii: "+") {
+                unsafe out.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[start..<index]))
+                out.append(UInt8(ascii: " "))
+                start = index + 1
+            }
             index += 1
         }
+        unsafe out.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[start...]))
     }
 
     /// Appends the bytes as one segment of a path: all but the unreserved characters are encoded (RFC 3986 section 2.3).
@@ -87,12 +96,16 @@ extension UserID {
     /// Brings a decoded id into its kept form in place; false when it is none. Makes no text for the ids that most sellers
     /// use: printable ASCII, a UUID or not.
     static func normalize(_ bytes: inout [UInt8]) -> Bool {
+        // No word that stands for nobody is longer, and texts of at most 15 bytes take no memory of their own.
         let longestBlocked = 15
         let isPlain =
-            bytes.count > longestBlocked && bytes.count <= UserID.bytesMax
-            && bytes.allSatisfy { $0 > 0x20 && $0 < 0x7f }
+            !bytes.isEmpty && bytes.count <= UserID.bytesMax && bytes.allSatisfy { $0 > 0x20 && $0 < 0x7f }
         if isPlain {
-            guard bytes.count == 36, isUUID(bytes) else { return true }
+            if bytes.count <= longestBlocked { return UserID(String(decoding: bytes, as: UTF8.self)) != nil }
+            // Only capital letters of a UUID would be changed.
+            guard bytes.count == 36, bytes.contains(where: { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "F") }),
+                isUUID(bytes)
+            else { return true }
             for index in bytes.indices where bytes[index] >= UInt8(ascii: "A") && bytes[index] <= UInt8(ascii: "F") {
                 bytes[index] |= 0x20
             }

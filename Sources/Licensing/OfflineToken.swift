@@ -71,11 +71,7 @@ public struct OfflineToken: Sendable {
 
         private static func seconds(_ moment: UnixMillis) -> Int64 { moment.value / 1000 }
 
-        private static func text(_ moment: UnixMillis) -> String {
-            var bytes: [UInt8] = []
-            moment.writeRFC3339 { bytes.append($0) }
-            return String(decoding: bytes, as: UTF8.self)
-        }
+        private static func text(_ moment: UnixMillis) -> String { moment.rfc3339 }
     }
 
     /// The token as a compact JWS.

@@ -45,8 +45,7 @@ public enum SeatRule {
 
     /// The first moment of the month and of the one after it.
     public static func month(of moment: UnixMillis) -> (start: UnixMillis, next: UnixMillis) {
-        var text: [UInt8] = []
-        moment.writeRFC3339 { text.append($0) }
+        let text = Array(moment.rfc3339.utf8)
         func number(_ range: Range<Int>) -> Int {
             Int(String(decoding: text[range], as: UTF8.self)) ?? 1
         }

@@ -1,5 +1,7 @@
+internal import Crypto
 public import Entitlements
 public import Storage
+internal import Synchronization
 
 /// A row where it lies, for the length of one call.
 public struct RowView: ~Escapable {
@@ -27,20 +29,27 @@ public final class SQLiteReader {
 
     let database: SQLiteDatabase
     private let commits: CommitCounter
+    private let cache: RowCache?
     private let row: Statement
     private let erased: Statement
+    private let anyErased: Statement
     private let begin: Statement
     private let commit: Statement
     private var snapshot: (commits: Int, since: Int64)?
+    /// Whether the snapshot holds an erased user; nil as long as nobody asked.
+    private var hasErased: Bool?
 
-    init(path: String, commits: CommitCounter) throws(StorageError) {
+    init(path: String, commits: CommitCounter, cacheBytes: Int) throws(StorageError) {
+        cache = cacheBytes > 0 ? RowCache(bytes: cacheBytes) : nil
         database = try SQLiteDatabase(path: path, mode: .readOnly, busyMillis: 1000)
-        try database.execute("PRAGMA query_only = ON; PRAGMA cache_size = -8192; PRAGMA mmap_size = 268435456;")
+        // No memory map: it would be faster by a system call a page, and would hold as much memory as the file has bytes.
+        try database.execute("PRAGMA query_only = ON; PRAGMA cache_size = -24576;")
         self.commits = commits
         row = try database.prepare(
             "SELECT version, updated_at, body FROM subscription WHERE user_id = ? AND environment = ?"
         )
         erased = try database.prepare("SELECT version, updated_at FROM erased WHERE digest = ? AND environment = ?")
+        anyErased = try database.prepare("SELECT EXISTS (SELECT 1 FROM erased)")
         begin = try database.prepare("BEGIN")
         commit = try database.prepare("COMMIT")
     }
@@ -54,7 +63,13 @@ public final class SQLiteReader {
         now: UnixMillis,
         _ body: (borrowing RowView?) -> Value
     ) throws(StorageError) -> Value {
-        try keepSnapshot(now)
+        let hash = unsafe commits.stamps.hash(user, environment)
+        if let cache, let value = unsafe cache.withRow(hash, of: user, in: environment, commits.stamps, body) {
+            // A loop that finds everything here must not hold an old snapshot for it.
+            if !isSnapshotGood(now) { letGo() }
+            return value
+        }
+        let known = try keepSnapshot(now)
         unsafe row.bindText(1, uncopied: user)
         row.bind(2, Int64(environment.rawValue))
         defer {
@@ -63,36 +78,60 @@ public final class SQLiteReader {
         }
         guard try row.step() else { return body(nil) }
         let bytes = unsafe row.blobInPlace(2)
-        return unsafe body(
-            RowView(version: row.integer(0), updatedAt: UnixMillis(row.integer(1)), body: bytes.span)
-        )
+        let view = unsafe RowView(version: row.integer(0), updatedAt: UnixMillis(row.integer(1)), body: bytes.span)
+        if let cache { unsafe cache.keep(hash, of: user, in: environment, view, asOf: known) }
+        return body(view)
     }
 
-    /// The version of an erased user; nil when the user was never there.
-    public func erasedVersion(of user: UserID, in environment: StoreEnvironment) throws(StorageError) -> (
-        Int64, UnixMillis
-    )? {
-        erased.bind(1, SQLiteTransaction.digest(of: user))
-        erased.bind(2, Int64(environment.rawValue))
-        defer { erased.reset() }
-        return try erased.step() ? (erased.integer(0), UnixMillis(erased.integer(1))) : nil
-    }
-
-    private func keepSnapshot(_ now: UnixMillis) throws(StorageError) {
-        if let snapshot {
-            let age = now.value - snapshot.since
-            let isNewest = snapshot.commits == commits.value && !commits.mustLetGo
-            if isNewest, age >= 0, age < Self.snapshotMillisMax { return }
-            letGo()
+    /// The version of an erased user; nil when the user was never there. To be asked right after `withRow` found nothing.
+    ///
+    /// - Parameter user: The id's bytes, checked and in its kept form.
+    public func erasedVersion(
+        of user: UnsafeRawBufferPointer,
+        in environment: StoreEnvironment
+    ) throws(StorageError) -> (Int64, UnixMillis)? {
+        // Most databases hold none, and then no digest has to be made.
+        if hasErased == nil {
+            defer { anyErased.reset() }
+            hasErased = try anyErased.step() && anyErased.integer(0) != 0
         }
-        snapshot = (commits.value, now.value)
+        guard hasErased == true else { return nil }
+        defer { erased.reset() }
+        erased.bind(2, Int64(environment.rawValue))
+        let prefix = SQLiteTransaction.erasedPrefix
+        let isFound = unsafe Digest.withSHA256(
+            of: UnsafeRawBufferPointer(start: prefix.utf8Start, count: prefix.utf8CodeUnitCount),
+            user
+        ) { digest in
+            unsafe erased.bind(1, uncopied: digest)
+            return Result { () throws(StorageError) in try erased.step() }
+        }
+        return try isFound.get() ? (erased.integer(0), UnixMillis(erased.integer(1))) : nil
+    }
+
+    /// Makes sure of a snapshot no older than the newest commit, and says which commit was the newest known before it.
+    private func keepSnapshot(_ now: UnixMillis) throws(StorageError) -> Int {
+        if let snapshot, isSnapshotGood(now) { return snapshot.commits }
+        letGo()
+        let known = commits.value
+        snapshot = (known, now.value)
         try begin.run()
+        return known
+    }
+
+    /// False when there is one that is to be let go.
+    private func isSnapshotGood(_ now: UnixMillis) -> Bool {
+        guard let snapshot else { return true }
+        let age = now.value - snapshot.since
+        return snapshot.commits == commits.value && age >= 0 && age < Self.snapshotMillisMax
+            && !commits.mustLetGo
     }
 
     /// Ends the snapshot: before the loop sleeps, and before anything that reads with other statements.
     public func letGo() {
         guard snapshot != nil else { return }
         snapshot = nil
+        hasErased = nil
         // Nothing was written; ending a read transaction cannot fail in a way that matters.
         try? commit.run()
     }

@@ -140,8 +140,10 @@ public final class SQLiteStore: Sendable {
     public var waiting: Int { waitingWrites.count }
 
     /// A reader for the calling thread.
-    public func makeReader() throws(StorageError) -> SQLiteReader {
-        try SQLiteReader(path: path, commits: commits)
+    ///
+    /// - Parameter cacheBytes: What it may keep of rows in memory beside the database's own pages; 0 for nothing.
+    public func makeReader(cacheBytes: Int = 0) throws(StorageError) -> SQLiteReader {
+        try SQLiteReader(path: path, commits: commits, cacheBytes: cacheBytes)
     }
 
     /// Finishes what waits, and ends the writer.

@@ -447,8 +447,11 @@ final class SQLiteTransaction: StorageTransaction {
         return version
     }
 
+    /// What stands before the id of an erased user in its digest.
+    static let erasedPrefix: StaticString = "erased user "
+
     /// What is left of the id of an erased user.
     static func digest(of user: UserID) -> [UInt8] {
-        Digest.sha256(Array("erased user ".utf8) + Array(user.value.utf8))
+        Digest.sha256(Array("\(erasedPrefix)\(user.value)".utf8))
     }
 }

@@ -21,6 +21,8 @@ final class SQLiteWriter {
     static let batchMax = 256
     /// How long another process may hold the write lock before a write is refused.
     static let busyMillis: Int32 = 1000
+    /// How long another process's commit may go unnoticed; a reader's snapshot adds its own age.
+    static let othersMillis = 250
 
     private let database: SQLiteDatabase
     private let transaction: SQLiteTransaction
@@ -36,7 +38,8 @@ final class SQLiteWriter {
     /// Changes whenever another connection has committed (sqlite.org/pragma.html#pragma_data_version).
     private let dataVersion: Statement
     private var seenDataVersion: Int64 = 0
-    private var toldDataVersion: Int64 = 0
+    private var othersVersion: Int64 = 0
+    private var othersLookedFor = MonotonicNanos.now()
     /// When to try again to turn rows, after an attempt failed.
     private var turnAgain = MonotonicNanos(value: 0)
     private let commits: CommitCounter
@@ -80,6 +83,7 @@ final class SQLiteWriter {
         release = try database.prepare("RELEASE command")
         undo = try database.prepare("ROLLBACK TO command")
         transaction.nextTurn = try transaction.firstTurn()
+        lookForOthers()
     }
 
     /// Works until the mailbox is closed and empty.
@@ -90,6 +94,7 @@ final class SQLiteWriter {
             _ = mailbox.wait(milliseconds: pause)
             mailbox.drain(into: &waiting)
             if waiting.isEmpty, mailbox.isClosed { break }
+            if MonotonicNanos.now() >= othersLookedFor.adding(milliseconds: Self.othersMillis) { lookForOthers() }
             electSome()
             if waiting.isEmpty { lookForTurns() }
             turnSome()
@@ -102,6 +107,31 @@ final class SQLiteWriter {
             waiting.removeAll(keepingCapacity: true)
         }
         checkpoints.finish()
+    }
+
+    /// Looks whether another process (a command on the same file) has committed: then no row that a reader keeps counts any
+    /// more. SQLite's number moves by the commits of other connections only, and no other one of this process writes.
+    private func lookForOthers() {
+        othersLookedFor = .now()
+        defer { dataVersion.reset() }
+        // A database that cannot be read now is looked at again soon, and what is kept is not relied on meanwhile.
+        let found = (try? dataVersion.step()) == true ? dataVersion.integer(0) : -1
+        guard found != othersVersion || found < 0 else { return }
+        othersVersion = found
+        othersWrote()
+    }
+
+    private func othersWrote() {
+        commits.stamps.markAll(commit: commits.value + 1)
+        commits.increment()
+        listener?.othersWrote()
+    }
+
+    /// Tells the readers what this commit has written; the last thing before anyone else is told.
+    private func publish(_ changed: [ChangedRow]) {
+        let commit = commits.value + 1
+        for row in changed { commits.stamps.mark(row.user, row.environment, commit: commit) }
+        commits.increment()
     }
 
     private func write(_ batch: ArraySlice<WriterMessage>) {
@@ -125,7 +155,7 @@ final class SQLiteWriter {
             return
         }
         // Nothing is told to anyone before this line: COMMIT has returned, the disk has it.
-        commits.increment()
+        publish(changed)
         if let adopted {
             policy = adopted
             election = Election()
@@ -297,7 +327,7 @@ final class SQLiteWriter {
             self.election?.pauseMillis = Election.pauseAfterFailure
             return
         }
-        commits.increment()
+        publish(changed)
         measurements.rowsChanged.add(changed.count)
         election.changed += changed.count
         election.pauseMillis = 0
@@ -317,7 +347,8 @@ final class SQLiteWriter {
         guard try dataVersion.step(), dataVersion.integer(0) != seenDataVersion else { return }
         seenDataVersion = dataVersion.integer(0)
         try transaction.reload()
-        listener?.othersWrote()
+        othersVersion = seenDataVersion
+        othersWrote()
     }
 
     /// After a commit.
@@ -330,22 +361,15 @@ final class SQLiteWriter {
         if transaction.changes.takeTold() { listener.outboxGrew() }
     }
 
-    /// Other programs write rows, too; their turns are looked for this often.
-    private static let idleMillis = 1000
-
     private var millisToNextTurn: Int {
         let pause = Int(turnAgain.nanoseconds(since: .now()) / 1_000_000)
-        guard let turn = transaction.nextTurn else { return Self.idleMillis }
-        let millis = min(max(turn.value - wallClockMillis(), 0), Int64(Self.idleMillis))
-        return max(Int(millis), min(pause, Self.idleMillis))
+        guard let turn = transaction.nextTurn else { return Self.othersMillis }
+        let millis = min(max(turn.value - wallClockMillis(), 0), Int64(Self.othersMillis))
+        return max(Int(millis), min(pause, Self.othersMillis))
     }
 
+    /// Other programs write rows, too, and their turns.
     private func lookForTurns() {
-        if (try? dataVersion.step()) == true, dataVersion.integer(0) != toldDataVersion {
-            toldDataVersion = dataVersion.integer(0)
-            listener?.othersWrote()
-        }
-        dataVersion.reset()
         if let turn = try? transaction.firstTurn() { transaction.nextTurn = turn }
     }
 
@@ -365,7 +389,7 @@ final class SQLiteWriter {
             turnAgain = .now().adding(seconds: 1)
             return
         }
-        commits.increment()
+        publish([])
         tell([])
         checkpoints.afterCommit()
     }
@@ -482,6 +506,8 @@ final class SQLiteWriter {
 public final class CommitCounter: Sendable {
     private let count = Atomic<Int>(0)
     private let isSnapshotUnwanted = Atomic<Bool>(false)
+    /// Which commits wrote which rows.
+    let stamps = RowStamps()
 
     public init() {}
 

@@ -63,6 +63,11 @@ final class Statement {
         )
     }
 
+    /// Binds a blob without copying it: it must stay as it is until the next step is done.
+    func bind(_ place: Int32, uncopied bytes: UnsafeRawBufferPointer) {
+        unsafe sqlite3_bind_blob(handle, place, bytes.baseAddress, Int32(bytes.count), csqlite_static())
+    }
+
     // MARK: - Running
 
     /// True when there is a row to read.

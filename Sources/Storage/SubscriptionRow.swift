@@ -118,12 +118,12 @@ public struct RowEntry {
     public init?(_ row: Span<UInt8>, at offset: Int) {
         guard offset >= 0, row.count - offset >= SubscriptionRow.fixedSize else { return nil }
         func byte(_ place: Int) -> UInt8 { row[place] }
-        func number(_ place: Int, _ count: Int) -> UInt64 {
-            var value: UInt64 = 0
-            for index in 0..<count { value |= UInt64(byte(place + index)) << UInt64(8 * index) }
-            return value
+        func number<Number: FixedWidthInteger & BitwiseCopyable>(_ place: Int, as type: Number.Type) -> Number {
+            precondition(place >= 0 && place + MemoryLayout<Number>.size <= row.count)
+            // The bytes lie within the row, as was just made sure of.
+            return unsafe Number(littleEndian: row.bytes.unsafeLoadUnaligned(fromByteOffset: place, as: type))
         }
-        let size = Int(number(offset, 4))
+        let size = Int(number(offset, as: UInt32.self))
         guard size >= SubscriptionRow.fixedSize, size <= row.count - offset else { return nil }
         let flags = SubscriptionRow.Flags(rawValue: byte(offset + 4))
         guard let live = Status(rawValue: byte(offset + 5)), let ended = Status(rawValue: byte(offset + 6)) else {
@@ -133,7 +133,7 @@ public struct RowEntry {
         self.live = live
         self.ended = ended
         func time(_ place: Int, _ flag: SubscriptionRow.Flags) -> UnixMillis? {
-            flags.contains(flag) ? UnixMillis(Int64(bitPattern: number(offset + place, 8))) : nil
+            flags.contains(flag) ? UnixMillis(number(offset + place, as: Int64.self)) : nil
         }
         end = time(7, .hasEnd)
         periodEnd = time(15, .hasPeriodEnd)
@@ -143,7 +143,7 @@ public struct RowEntry {
         let limit = offset + size
         func text() -> Text? {
             guard place + 2 <= limit else { return nil }
-            let count = Int(number(place, 2))
+            let count = Int(number(place, as: UInt16.self))
             guard place + 2 + count <= limit else { return nil }
             defer { place += 2 + count }
             return Text(start: place + 2, count: count)

@@ -25,6 +25,7 @@ struct ArchitectureTests {
             "HTTPServer", "TLS", "Outbound", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers", "Storage",
             "SQLiteStorage", "Licensing", "Foundation", "FoundationNetworking", "Synchronization",
         ],
+        "Bench": ["Storage", "Entitlements", "Crypto", "CSQLite", "Foundation", "Glibc"],
         "CLI": ["Gateway", "Platform", "Foundation", "FoundationNetworking", "Synchronization"],
     ]
 

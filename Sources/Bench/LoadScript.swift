@@ -1,0 +1,68 @@
+/// What `wrk` is told to send, in its own language.
+enum LoadScript {
+    /// Reads of users drawn from all of them: uniformly, or by Zipf(1), where the k-th of the favourites is asked for 1/k
+    /// times as often as the first.
+    static let reads = """
+        local head = " HTTP/1.1\\r\\nHost: localhost\\r\\nAuthorization: Bearer "
+        local format, floor, exp, random = string.format, math.floor, math.exp, math.random
+        local threads = 0
+        function setup(thread)
+            threads = threads + 1
+            thread:set("seed", threads)
+        end
+        function init(arguments)
+            users, isZipf = tonumber(arguments[1]), arguments[2] == "zipf"
+            logarithm = math.log(users + 1)
+            head = head .. arguments[3] .. "\\r\\n\\r\\n"
+            math.randomseed(seed * 7919 + tonumber(arguments[4]))
+        end
+        function request()
+            local index
+            if isZipf then
+                index = floor(exp(random() * logarithm)) - 1
+                if index >= users then index = users - 1 end
+                -- Favourites do not lie side by side.
+                index = (index * 7368787) % users
+            else
+                index = random(0, users - 1)
+            end
+            local first = index * 2654435761 % 4294967296
+            return "GET /v1/users/" .. format("%08x-0000-4000-8000-%012x", first, index) .. "/entitlement" .. head
+        end
+
+        """ + summary
+
+    /// Prepared deliveries, each sent once; a line is the signature, a space, and the body.
+    static let deliveries = """
+        local threads = 0
+        function setup(thread)
+            threads = threads + 1
+            thread:set("number", threads)
+        end
+        function init(arguments)
+            file = assert(io.open(arguments[1] .. "." .. number, "r"))
+            path = arguments[2]
+        end
+        function request()
+            local line = file:read("*l")
+            if line == nil then
+                -- All are sent: what comes now is counted as an error, and the run says so.
+                return "GET /nothing-left HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n"
+            end
+            local body = line:sub(66)
+            return "POST " .. path .. " HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Type: application/json\\r\\ncreem-signature: "
+                .. line:sub(1, 64) .. "\\r\\nContent-Length: " .. #body .. "\\r\\n\\r\\n" .. body
+        end
+
+        """ + summary
+
+    /// One line that a program can read.
+    private static let summary = """
+        function done(summary, latency, requests)
+            local errors = summary.errors
+            io.write(string.format("figures %d %d %d %d %d\\n", summary.requests, summary.duration,
+                latency:percentile(50), latency:percentile(99),
+                errors.connect + errors.read + errors.write + errors.status + errors.timeout))
+        end
+        """
+}

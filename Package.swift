@@ -52,6 +52,7 @@ let package = Package(
             path: "providers",
             exclude: [
                 "revenuecat/README.md", "revenuecat/samples",
+                "app_store/README.md", "app_store/samples", "app_store/AppleRootCA-G3.cer",
                 "creem/README.md", "creem/creem.json", "creem/samples",
                 "stripe/README.md", "stripe/stripe.json", "stripe/samples",
                 "dodo/README.md", "dodo/dodo.json", "dodo/samples",

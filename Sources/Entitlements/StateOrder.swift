@@ -134,6 +134,14 @@ extension PurchaseState {
     }
 }
 
+extension PurchaseState {
+    /// Whether a payment failed and the store gives no time beyond the paid period.
+    public var isFailingWithoutGrace: Bool {
+        guard case .failing(let failure) = condition, case .store(nil) = failure.grace else { return false }
+        return true
+    }
+}
+
 extension Fact {
     /// Whether this is a statement of state.
     public var isState: Bool {

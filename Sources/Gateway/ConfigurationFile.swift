@@ -1,6 +1,7 @@
 internal import Entitlements
 internal import Foundation
 internal import ProviderKit
+internal import Storage
 
 /// `gateway.json`: all optional, a key it does not know is refused with its path.
 enum ConfigurationFile {
@@ -38,7 +39,12 @@ enum ConfigurationFile {
                     throw reader.fail("/metrics", "expected \"key\" or \"open\"")
                 }
                 configuration.metricsAreOpen = text == "open"
-            case "jwt", "licenses", "notify", "restore", "cors", "trusted_proxies", "public_url", "claim_by_email":
+            case "restore":
+                guard let choice = value.string.flatMap(PurchaseSubmission.Restore.init(rawValue:)) else {
+                    throw reader.fail("/restore", "expected \"transfer\" or \"keep\"")
+                }
+                configuration.restore = choice
+            case "jwt", "licenses", "notify", "cors", "trusted_proxies", "public_url", "claim_by_email":
                 configuration.withoutEffect.append(key)
             default: throw reader.fail("/\(key)", "no such setting", hint: "see the README for what can stand here")
             }

@@ -1,4 +1,5 @@
 public import Entitlements
+public import Storage
 
 /// Everything the gateway is started with.
 public struct GatewayConfiguration: Sendable {
@@ -12,6 +13,8 @@ public struct GatewayConfiguration: Sendable {
         lastProviders: [ProviderID("manual")]
     )
     public var metricsAreOpen = false
+    /// What happens to a purchase of somebody else that an app submits.
+    public var restore = PurchaseSubmission.Restore.transfer
     public var environment: EnvironmentVariables
     /// Settings that are known but have no effect in this version; the start says so.
     public var withoutEffect: [String] = []

@@ -24,6 +24,10 @@ extension GatewayHandler {
             guard isMethod(.post, "POST", request, &response) else { return .done }
             return query(request, &response)
         }
+        if unsafe RequestTarget.equals(path, "/v1/app_store/transactions") {
+            guard isMethod(.post, "POST", request, &response) else { return .done }
+            return submitTransaction(request, &response, ticket)
+        }
         if unsafe RequestTarget.equals(path, "/v1/events") {
             guard isRead(request, &response) else { return .done }
             return events(request, &response)

@@ -1,3 +1,4 @@
+internal import Crypto
 internal import Entitlements
 internal import HTTPServer
 internal import Platform
@@ -11,6 +12,8 @@ struct GatewayContext: Sendable {
     let keys: KeyRing
     let policy: EntitlementPolicy
     let defaultEntitlement: [UInt8]
+    /// What happens to a submitted purchase of somebody else, where the app does not say.
+    let restore: PurchaseSubmission.Restore
 }
 
 /// What other threads send to a loop.
@@ -28,6 +31,7 @@ enum Continuation: Sendable {
     case grant(GrantRequest)
     case grantEnded(grantID: String)
     case identity(IdentityRequest)
+    case submission(SubmissionReply)
     case erase
     case ready
 }
@@ -44,6 +48,8 @@ final class GatewayHandler: RequestHandler {
     var question = AnswerQuestion()
     var lookup: [UInt8] = []
     var polls = LongPolls()
+    /// Signers of payloads that this loop has believed before.
+    let signers = VerifiedSignerCache()
     /// Readers that would wait are answered at once.
     var isStopping = false
     /// The last moment at which a write went through, in this loop's knowledge.
@@ -122,6 +128,7 @@ final class GatewayHandler: RequestHandler {
             case .grant(let request): finishGrant(request, committed, &response)
             case .grantEnded(let grantID): finishGrantEnd(grantID, committed, &response)
             case .identity(let request): finishIdentity(request, committed, &response)
+            case .submission(let reply): finishSubmission(reply, committed, &response)
             case .erase: finishErase(&response)
             case .ready: writeReady(&response)
             }

@@ -63,7 +63,8 @@ public final class GatewayServer: Sendable {
             registry: registry,
             keys: keys,
             policy: configuration.policy,
-            defaultEntitlement: Array(configuration.policy.defaultEntitlement.utf8)
+            defaultEntitlement: Array(configuration.policy.defaultEntitlement.utf8),
+            restore: configuration.restore
         )
         do {
             let server = try HTTPServer<GatewayHandler>.start(

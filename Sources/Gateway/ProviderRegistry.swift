@@ -10,7 +10,7 @@ struct ProviderRegistry: Sendable {
     private(set) var off: [String: String] = [:]
 
     /// Names that identities may speak of although no adapter takes their deliveries in.
-    static let stores = ["app_store", "google_play"]
+    static let stores = ["google_play"]
 
     init(_ configuration: GatewayConfiguration) throws(ConfigurationError) {
         let environment = configuration.environment
@@ -21,6 +21,11 @@ struct ProviderRegistry: Sendable {
             adapters[RevenueCatAdapter.name.name] = RevenueCatAdapter(secrets: secrets)
         } else {
             off[RevenueCatAdapter.name.name] = "REVENUECAT_WEBHOOK_AUTHORIZATION or REVENUECAT_WEBHOOK_SECRET"
+        }
+        if let verifier = try AppStoreSettings(environment).verifier {
+            adapters[AppStoreAdapter.name.name] = AppStoreAdapter(verifier: verifier)
+        } else {
+            off[AppStoreAdapter.name.name] = "\(AppStoreSettings.bundleVariable) and \(AppStoreSettings.appVariable)"
         }
         for manifest in try Self.manifests(configuration.providersFolder) {
             let secrets = try environment.list(manifest.secretVariable)

@@ -46,25 +46,42 @@ public struct Simulation: Sendable {
     /// Names of the sample events.
     public var events: [String] { story.events }
 
-    public func delivery(
+    /// The event's content, made out to the user, before anything is signed.
+    public func content(
         of event: String,
         user: String,
         isProduction: Bool
-    ) throws(ConfigurationError) -> Delivery {
+    ) throws(ConfigurationError) -> [UInt8] {
         guard UserID(user) != nil else { throw ConfigurationError("--user", "this is no user id") }
-        let now = UnixMillis(wallClockMillis())
         let recipient = SampleRecipient(
             user: user,
             environment: isProduction ? .production : .sandbox,
             eventID: "evt_simulated_" + Hex.encode(RandomBytes.make(9))
         )
-        guard let body = story.body(of: event, to: recipient, now: now) else {
+        guard let body = story.body(of: event, to: recipient, now: UnixMillis(wallClockMillis())) else {
             throw ConfigurationError(
                 event,
                 "\(provider) has no sample of this name",
                 hint: "samples: \(events.joined(separator: ", "))"
             )
         }
-        return Delivery(path: "/v1/webhooks/\(provider)", headers: adapter.sign(body, now: now), body: body)
+        return body
+    }
+
+    public func delivery(
+        of event: String,
+        user: String,
+        isProduction: Bool
+    ) throws(ConfigurationError) -> Delivery {
+        let content = try content(of: event, user: user, isProduction: isProduction)
+        guard let body = adapter.seal(content) else {
+            throw ConfigurationError(
+                provider,
+                "its events can be shown but not sent: their signature is Apple's own, and no key on this machine makes one",
+                hint: "--print shows the event; App Store Connect sends a TEST notification, and the sandbox true ones"
+            )
+        }
+        let headers = adapter.sign(body, now: UnixMillis(wallClockMillis()))
+        return Delivery(path: "/v1/webhooks/\(provider)", headers: headers, body: body)
     }
 }

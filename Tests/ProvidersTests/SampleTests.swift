@@ -84,6 +84,7 @@ struct SampleTests {
         }
         var expected = KnownProvider.files(below: "schema/sqlite", ending: ".sql")
         expected += KnownProvider.files(below: "providers", ending: ".json")
+        expected += KnownProvider.files(below: "providers", ending: ".cer")
         let listed = paths.filter { $0.hasPrefix("providers/") || $0.hasPrefix("schema/sqlite/") }
         #expect(listed.sorted() == expected.sorted())
         #expect(Set(paths).count == paths.count)

@@ -83,7 +83,13 @@ let package = Package(
         ),
 
         // Tests.
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strictTests),
+        .target(
+            name: "TestSupport",
+            dependencies: ["COpenSSL"],
+            path: "Tests/TestSupport",
+            swiftSettings: strictTests
+        ),
+        .testTarget(name: "CryptoTests", dependencies: ["Crypto", "TestSupport"], swiftSettings: strictTests),
         .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: strictTests),
         .testTarget(name: "HTTPServerTests", dependencies: ["HTTPServer", "Platform"], swiftSettings: strictTests),
         .testTarget(
@@ -98,7 +104,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ProvidersTests",
-            dependencies: ["Providers", "ProviderKit", "Entitlements", "CEmbedded"],
+            dependencies: ["Providers", "ProviderKit", "Entitlements", "Crypto", "CEmbedded", "TestSupport"],
             swiftSettings: strictTests
         ),
         .testTarget(

@@ -34,7 +34,27 @@ static inline X509 *openssl_certificates_at(const STACK_OF(X509) *list, int inde
     return sk_X509_value(list, index);
 }
 
-/// Both halves of a key pair or, for a public key, the one there is.
-static inline int openssl_public_key_selection(void) { return EVP_PKEY_PUBLIC_KEY; }
+/// A public RSA key of its two numbers, or NULL. Here because the parameters keep pointers to their names, and only C has
+/// names that stay where they are.
+static inline EVP_PKEY *openssl_rsa_public_key(const unsigned char *modulus, int modulus_count,
+                                               const unsigned char *exponent, int exponent_count) {
+    EVP_PKEY *key = NULL;
+    BIGNUM *n = BN_bin2bn(modulus, modulus_count, NULL);
+    BIGNUM *e = BN_bin2bn(exponent, exponent_count, NULL);
+    OSSL_PARAM_BLD *builder = OSSL_PARAM_BLD_new();
+    OSSL_PARAM *parameters = NULL;
+    EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, "RSA", NULL);
+    if (n && e && builder && context && OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_RSA_N, n) &&
+        OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_RSA_E, e) &&
+        (parameters = OSSL_PARAM_BLD_to_param(builder)) != NULL && EVP_PKEY_fromdata_init(context) == 1) {
+        EVP_PKEY_fromdata(context, &key, EVP_PKEY_PUBLIC_KEY, parameters);
+    }
+    OSSL_PARAM_free(parameters);
+    OSSL_PARAM_BLD_free(builder);
+    EVP_PKEY_CTX_free(context);
+    BN_free(n);
+    BN_free(e);
+    return key;
+}
 
 #endif

@@ -1,9 +1,9 @@
 internal import COpenSSL
 
 /// An X.509 certificate (RFC 5280).
-// The certificate is never changed once it is read, and OpenSSL lets many threads read one certificate.
 @safe
 public final class Certificate: @unchecked Sendable {
+    // The certificate is never changed once it is read, and OpenSSL lets many threads read one certificate.
     let certificate: OpaquePointer
 
     /// Takes the certificate over, and works out now what OpenSSL otherwise works out at the first look.

@@ -10,7 +10,7 @@ public struct VerifiedSigner: Sendable {
     ///
     /// - Parameter millis: Milliseconds since 1970.
     public func isValid(atMillis millis: Int64) -> Bool {
-        validity.contains(millis >= 0 ? millis / 1000 : (millis - 999) / 1000)
+        validity.contains(millis >= 0 ? millis / 1000 : (millis + 1) / 1000 - 1)
     }
 }
 
@@ -18,9 +18,9 @@ public struct VerifiedSigner: Sendable {
 ///
 /// The root in a chain that was sent is never looked at: trust comes from the configured ones alone. Leaf and intermediate
 /// carry a marker extension each, because a root may stand above many kinds of certificates and only one kind may sign here.
-// The store of roots is filled once, and OpenSSL locks it where it counts references.
 @safe
 public final class CertificateChainVerifier: @unchecked Sendable {
+    // The store of roots is filled once, and OpenSSL locks it where it counts references.
     /// Certificates of a chain, as it is sent and as it is checked.
     public static let length = 3
 

@@ -79,28 +79,16 @@ public struct JWK: Sendable {
     private static let exponentBytesMax = 8
 
     private static func rsaKey(modulus: [UInt8], exponent: [UInt8]) -> PublicKey? {
-        guard let builder = unsafe OSSL_PARAM_BLD_new() else { return nil }
-        defer { unsafe OSSL_PARAM_BLD_free(builder) }
-        func big(_ bytes: [UInt8]) -> OpaquePointer? {
-            unsafe bytes.withUnsafeBufferPointer { unsafe BN_bin2bn($0.baseAddress, Int32(clamping: $0.count), nil) }
+        // Both buffers are held for the length of the call.
+        let key = unsafe modulus.withUnsafeBufferPointer { n in
+            unsafe exponent.withUnsafeBufferPointer { e in
+                unsafe openssl_rsa_public_key(n.baseAddress, Int32(n.count), e.baseAddress, Int32(e.count))
+            }
         }
-        let (n, e) = unsafe (big(modulus), big(exponent))
-        defer {
-            unsafe BN_free(n)
-            unsafe BN_free(e)
+        guard let key = unsafe key else {
+            ERR_clear_error()
+            return nil
         }
-        // The numbers are copied into the parameters, and those into the key; all are freed here.
-        guard unsafe OSSL_PARAM_BLD_push_BN(builder, "n", n) == 1, unsafe OSSL_PARAM_BLD_push_BN(builder, "e", e) == 1,
-            let parameters = unsafe OSSL_PARAM_BLD_to_param(builder)
-        else { return nil }
-        defer { unsafe OSSL_PARAM_free(parameters) }
-        guard let context = unsafe EVP_PKEY_CTX_new_from_name(nil, "RSA", nil) else { return nil }
-        defer { unsafe EVP_PKEY_CTX_free(context) }
-        var key: OpaquePointer?
-        guard unsafe EVP_PKEY_fromdata_init(context) == 1,
-            unsafe EVP_PKEY_fromdata(context, &key, openssl_public_key_selection(), parameters) == 1,
-            let made = unsafe key
-        else { return nil }
-        return unsafe PublicKey(owning: made)
+        return unsafe PublicKey(owning: key)
     }
 }

@@ -1,9 +1,9 @@
 internal import COpenSSL
 
 /// A private key that signs.
-// The key is never changed once it is made, and OpenSSL lets many threads sign with one key.
 @safe
 public final class PrivateKey: @unchecked Sendable {
+    // The key is never changed once it is made, and OpenSSL lets many threads sign with one key.
     private let key: OpaquePointer
 
     /// From PEM (PKCS#8 or the older forms, without a pass phrase).

@@ -1,9 +1,9 @@
 internal import COpenSSL
 
 /// A public key that checks signatures.
-// The key is never changed once it is made, and OpenSSL lets many threads read one key.
 @safe
 public final class PublicKey: @unchecked Sendable {
+    // The key is never changed once it is made, and OpenSSL lets many threads read one key.
     private let key: OpaquePointer
 
     /// Takes the key over.

@@ -9,12 +9,19 @@ struct AppStoreSettings {
     static let appVariable = "APP_STORE_APP_APPLE_ID"
     static let rootsVariable = "APP_STORE_ROOT_CERTIFICATES"
 
+    static let offerKeyIDVariable = "APP_STORE_OFFER_KEY_ID"
+    static let offerKeyVariable = "APP_STORE_OFFER_PRIVATE_KEY"
+
     /// Nil when the App Store is off.
     let verifier: AppStoreVerifier?
+    /// Nil when no offers are signed.
+    let offers: AppStoreOffers?
 
     init(_ environment: EnvironmentVariables) throws(ConfigurationError) {
         let roots = try Self.roots(environment)
-        guard let app = try Self.app(environment) else {
+        let app = try Self.app(environment)
+        offers = try Self.offers(environment, app)
+        guard let app else {
             verifier = nil
             return
         }
@@ -49,6 +56,40 @@ struct AppStoreSettings {
                 )
             }
             return AppStoreVerifier.App(bundleID: bundle, appAppleID: number)
+        }
+    }
+
+    private static func offers(
+        _ environment: EnvironmentVariables,
+        _ app: AppStoreVerifier.App?
+    ) throws(ConfigurationError) -> AppStoreOffers? {
+        let (id, path) = (environment[offerKeyIDVariable], environment[offerKeyVariable])
+        guard id != nil || path != nil else { return nil }
+        guard let id, let path else {
+            let (missing, other) =
+                id == nil ? (offerKeyIDVariable, offerKeyVariable) : (offerKeyVariable, offerKeyIDVariable)
+            throw ConfigurationError(missing, "it is not set, and \(other) is", hint: "both are needed to sign offers")
+        }
+        guard let app else {
+            throw ConfigurationError(
+                offerKeyIDVariable,
+                "\(bundleVariable) is not set",
+                hint: "an offer is signed for an app"
+            )
+        }
+        let hint = "the path of the .p8 file of the In-App Purchase key in App Store Connect"
+        guard let file = FileManager.default.contents(atPath: path) else {
+            throw ConfigurationError(offerKeyVariable, "\(path) cannot be read", hint: hint)
+        }
+        do throws(KeyError) {
+            return try AppStoreOffers(
+                keyID: id,
+                key: PrivateKey(pem: [UInt8](file)),
+                bundleID: app.bundleID,
+                issuerID: environment["APP_STORE_ISSUER_ID"]
+            )
+        } catch {
+            throw ConfigurationError(offerKeyVariable, "\(path): \(error.reason)", hint: hint)
         }
     }
 

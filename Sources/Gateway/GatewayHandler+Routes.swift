@@ -24,9 +24,8 @@ extension GatewayHandler {
             guard isMethod(.post, "POST", request, &response) else { return .done }
             return query(request, &response)
         }
-        if unsafe RequestTarget.equals(path, "/v1/app_store/transactions") {
-            guard isMethod(.post, "POST", request, &response) else { return .done }
-            return submitTransaction(request, &response, ticket)
+        if unsafe RequestTarget.hasPrefix(path, "/v1/app_store/") {
+            return unsafe appStore(UnsafeRawBufferPointer(rebasing: path[14...]), request, &response, ticket)
         }
         if unsafe RequestTarget.equals(path, "/v1/events") {
             guard isRead(request, &response) else { return .done }
@@ -80,6 +79,24 @@ extension GatewayHandler {
         }
         write(.notFound, &response)
         return .done
+    }
+
+    private func appStore(
+        _ rest: UnsafeRawBufferPointer,
+        _ request: Request,
+        _ response: inout Response,
+        _ ticket: ReplyTicket
+    ) -> Disposition {
+        let isTransaction = unsafe RequestTarget.equals(rest, "transactions")
+        let isOffer = unsafe RequestTarget.equals(rest, "promotional-offers")
+        let isJWS = unsafe RequestTarget.equals(rest, "offer-jws")
+        guard isTransaction || isOffer || isJWS else {
+            write(.notFound, &response)
+            return .done
+        }
+        guard isMethod(.post, "POST", request, &response) else { return .done }
+        if isTransaction { return submitTransaction(request, &response, ticket) }
+        return isOffer ? signPromotionalOffer(request, &response) : signOfferJWS(request, &response)
     }
 
     /// The first segment, and what follows the slash after it.

@@ -6,6 +6,8 @@ internal import Providers
 /// The providers of this gateway: which are on, and which are known but have no secret.
 struct ProviderRegistry: Sendable {
     private(set) var adapters: [String: any ProviderAdapter] = [:]
+    /// Signs offers for the App Store; nil when no key for them is set.
+    private(set) var offers: AppStoreOffers?
     /// Known providers that are off → the variable that would turn them on.
     private(set) var off: [String: String] = [:]
 
@@ -22,7 +24,9 @@ struct ProviderRegistry: Sendable {
         } else {
             off[RevenueCatAdapter.name.name] = "REVENUECAT_WEBHOOK_AUTHORIZATION or REVENUECAT_WEBHOOK_SECRET"
         }
-        if let verifier = try AppStoreSettings(environment).verifier {
+        let appStore = try AppStoreSettings(environment)
+        offers = appStore.offers
+        if let verifier = appStore.verifier {
             adapters[AppStoreAdapter.name.name] = AppStoreAdapter(verifier: verifier)
         } else {
             off[AppStoreAdapter.name.name] = "\(AppStoreSettings.bundleVariable) and \(AppStoreSettings.appVariable)"

@@ -110,7 +110,6 @@ import Testing
     }
 
     @Test func whatIsNotBuiltSaysSo() throws {
-        #expect(throws: ConformanceError.notBuilt(.appStoreSigning)) { try plan(["deliver": "app_store/test.json"]) }
         #expect(throws: ConformanceError.notBuilt(.googlePlayPush)) { try plan(["deliver": "google_play/test.json"]) }
         #expect(throws: ConformanceError.notBuilt(.userTokens)) {
             try plan(["request": ["path": "/", "key": ["alg": "HS256"]]])

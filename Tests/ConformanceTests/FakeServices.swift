@@ -5,7 +5,6 @@
 /// stand beside `WebhookSigners`, user tokens are a `key` of a request, and licence tokens are a step of their own.
 enum LaterPart: String, Sendable, Equatable {
     case fakeServices = "the fake services (google, apis, ${fake_url}, ${jwks_url})"
-    case appStoreSigning = "App Store signing (a certificate chain of the runner's own)"
     case googlePlayPush = "Google Play push tokens"
     case userTokens = "user tokens (a key with claims)"
     case licenceTokens = "licence tokens (verify_token)"

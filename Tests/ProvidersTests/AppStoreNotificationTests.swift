@@ -215,6 +215,21 @@ struct AppStoreNotificationTests {
         )
     }
 
+    @Test("the refund of an older transaction is no word about the present period, whoever told of that")
+    func refundOfOlderAlone() throws {
+        let refund = try Self.event(
+            "refund",
+            signed: 40,
+            period: 0...30,
+            ["/data/status": .integer(1), "/data/transaction/revocationDate": Self.at(40)]
+        )
+        #expect(refund.states.isEmpty && !refund.effects.isEmpty)
+        let present = try Self.event("did_renew", signed: 30, period: 30...60)
+        #expect(Fixture.outcome([refund, present])?.lines.first?.end == Self.moment(60))
+        let ofPresent = try Self.event("refund", signed: 40, period: 30...60)
+        #expect(ofPresent.states.count == 1)
+    }
+
     @Test("only a purchase for life is for life")
     func oneTime() throws {
         let lifetime = try Fixture.event("one_time_charge.lifetime")

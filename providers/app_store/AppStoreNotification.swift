@@ -67,7 +67,11 @@ struct AppStoreNotification {
         } else if let taken = try transaction.revocation(revocation(status), at: moment) {
             facts.append(.adjustment(taken))
         }
-        facts.append(.state(try transaction.state(standing, at: moment)))
+        if !isOfAnOlderPeriod(status) { facts.append(.state(try transaction.state(standing, at: moment))) }
+        guard !facts.isEmpty else {
+            event.verdict = .observed("a refund that takes nothing away")
+            return
+        }
         event.effects = try AppStoreAdapter.effects(of: transaction, facts, environment, at: moment)
     }
 
@@ -95,6 +99,12 @@ struct AppStoreNotification {
         case "DID_CHANGE_RENEWAL_PREF", "OFFER_REDEEMED": return .active(tellsOfPayment: subtype == "UPGRADE")
         default: return .active(tellsOfPayment: true)
         }
+    }
+
+    /// Where the subscription goes on, what was refunded is not what it goes on with: the refund is all that is told, and
+    /// must not stand as the only period known of a purchase that another provider has told of before.
+    private func isOfAnOlderPeriod(_ status: Int64?) -> Bool {
+        type == "REFUND" && (status == 1 || status == 3 || status == 4)
     }
 
     private func revocation(_ status: Int64?) -> AppStoreTransaction.Revocation? {

@@ -35,7 +35,7 @@ public struct PurchaseState: Hashable, Sendable {
     public var periodStart: UnixMillis?
     /// The object's own version where the provider has one, else the event's time. Later is newer.
     public var version: UnixMillis
-    /// When the event arrived, for a version that lies more than a day after it; else nil.
+    /// When the event arrived, for a version that lies after it; else nil.
     public var arrival: UnixMillis?
     public var condition: Condition
     public var items: [Item]

@@ -80,7 +80,7 @@ struct OrderedState: Sendable {
             let state = told.withMomentsThatCanBe
             let order = StateOrder(
                 period: state.periodStart?.value ?? StateOrder.noPeriod,
-                version: (state.arrival ?? state.version).value,
+                version: (state.countsAsArrival ? state.arrival ?? state.version : state.version).value,
                 told: state.version.value,
                 severity: state.condition.severity,
                 eventID: recorded.eventID
@@ -89,10 +89,16 @@ struct OrderedState: Sendable {
         }
         // States from the future keep their own order among themselves: each counts as the latest arrival of those that say
         // they are not later, so that the order in which they arrived cannot turn them round.
+        // One that lies less than a day ahead counts as told; those that came in the same day and say they are later still
+        // stand after it, or the hour in which a day of tests begins would turn them round.
         let early = states.filter { $0.state.arrival != nil }
-        for index in states.indices where states[index].state.arrival != nil {
+        for index in states.indices where states[index].state.countsAsArrival {
             let told = states[index].order.told
-            states[index].order.version = early.filter { $0.order.told <= told }.map(\.order.version).max() ?? told
+            let before = early.filter { $0.order.told <= told }
+            let arrived = before.filter(\.state.countsAsArrival).map(\.order.version).max() ?? told
+            let horizon = UnixMillis(arrived).adding(millis: PurchaseState.earlyMillis).value
+            let near = before.filter { !$0.state.countsAsArrival && $0.order.told <= horizon }.map(\.order.told).max()
+            states[index].order.version = max(arrived, near ?? arrived)
         }
         // An order or checkout that started a subscription is not a purchase for life (contract section 4). An end that
         // names no period ends the subscription all the same.
@@ -135,6 +141,14 @@ extension PurchaseState {
 }
 
 extension PurchaseState {
+    /// A version more than this after its arrival counts as the arrival (rule 1).
+    public static let earlyMillis = UnixMillis.millisPerDay
+
+    /// Whether the arrival stands for the version in the order of states.
+    public var countsAsArrival: Bool {
+        arrival.map { version > $0.adding(millis: Self.earlyMillis) } ?? false
+    }
+
     /// Whether a payment failed and the store gives no time beyond the paid period.
     public var isFailingWithoutGrace: Bool {
         guard case .failing(let failure) = condition, case .store(nil) = failure.grace else { return false }

@@ -198,7 +198,7 @@ package struct Ingestion<Transaction: StorageTransaction> {
         func possible(_ moment: UnixMillis) -> UnixMillis { moment > absurd ? arrival : moment }
         switch fact {
         case .state(var state):
-            if state.version > horizon { state.arrival = arrival }
+            if state.version > arrival { state.arrival = arrival }
             return .state(state)
         case .owner(var statement):
             if statement.at > horizon { statement.at = arrival }
@@ -345,13 +345,13 @@ package struct Ingestion<Transaction: StorageTransaction> {
     private func isOlder(_ state: PurchaseState, than newest: StateOrder, _ eventID: String) -> Bool {
         let order = StateOrder(
             period: state.periodStart?.value ?? newest.period,
-            version: (state.arrival ?? state.version).value,
+            version: (state.countsAsArrival ? state.arrival ?? state.version : state.version).value,
             told: state.version.value,
             severity: state.condition.severity,
             eventID: eventID
         )
         // Versions from the future are in the order they tell, not in the order they arrived.
-        if state.arrival != nil, newest.told != newest.version {
+        if state.countsAsArrival, newest.told != newest.version {
             return (order.period, order.told, order.severity) < (newest.period, newest.told, newest.severity)
         }
         return order.isOlder(than: newest)

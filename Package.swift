@@ -109,6 +109,7 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: strictTests
         ),
+        .testTarget(name: "CryptoTests", dependencies: ["Crypto", "TestSupport"], swiftSettings: strictTests),
         .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: strictTests),
         .testTarget(name: "OutboundTests", dependencies: ["Outbound", "TestSupport"], swiftSettings: strictTests),
         .testTarget(
@@ -133,7 +134,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ProvidersTests",
-            dependencies: ["Providers", "ProviderKit", "Entitlements", "CEmbedded"],
+            dependencies: ["Providers", "ProviderKit", "Entitlements", "Crypto", "CEmbedded", "TestSupport"],
             swiftSettings: strictTests
         ),
         .testTarget(

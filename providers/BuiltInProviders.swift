@@ -33,6 +33,11 @@ public enum BuiltInProviders {
         return try SampleLife(json: file.bytes, file: path)
     }
 
+    /// One file that comes with the program, by its path in the source tree.
+    static func file(_ path: String) -> [UInt8]? {
+        files().first { $0.path == path }?.bytes
+    }
+
     private static func files() -> [(path: String, bytes: [UInt8])] {
         (0..<embedded_file_count()).map { index in
             // Path and bytes are constants of the program.

@@ -63,17 +63,16 @@ enum SimulateCommand: Command {
                 Terminal.output("sample events of \(provider):\n  " + simulation.events.joined(separator: "\n  "))
                 return .success
             }
-            delivery = try simulation.delivery(
-                of: arguments.operands[1],
-                user: arguments["user"] ?? "",
-                isProduction: environment == "production"
-            )
+            let (event, user) = (arguments.operands[1], arguments["user"] ?? "")
+            let isProduction = environment == "production"
+            guard !arguments.has("print") else {
+                let content = try simulation.content(of: event, user: user, isProduction: isProduction)
+                Terminal.output(String(decoding: content, as: UTF8.self))
+                return .success
+            }
+            delivery = try simulation.delivery(of: event, user: user, isProduction: isProduction)
         } catch {
             throw .failed(error.description)
-        }
-        if arguments.has("print") {
-            Terminal.output(String(decoding: delivery.body, as: UTF8.self))
-            return .success
         }
         let client = try GatewayClient(base: arguments["url"] ?? configuration.publicURL)
         let answer = try client.send("POST", delivery.path, headers: delivery.headers, body: Data(delivery.body))

@@ -161,6 +161,8 @@ struct Adjustments {
         in periods: [(start: UnixMillis, end: UnixMillis?)]
     ) -> Int? {
         guard let paidEnd = paid.end else {
+            // Test subscriptions renew every few minutes: the period that began at this very moment is meant.
+            if let exact = periods.firstIndex(where: { $0.start == paid.start }) { return exact }
             return periods.lastIndex { $0.start <= paid.start.adding(millis: nearMillis) }
         }
         var best: (index: Int, span: Int64)?

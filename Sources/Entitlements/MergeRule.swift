@@ -56,6 +56,14 @@ public enum MergeRule {
         return outcome
     }
 
+    /// Whether the newest of `facts` says that access outlives a failed payment for a time the store has set.
+    public static func promisesGrace(_ facts: [RecordedFact]) -> Bool {
+        guard let failure = OrderedState.all(in: facts).max(by: { $0.order < $1.order })?.failure,
+            case .store(_?) = failure.grace
+        else { return false }
+        return true
+    }
+
     /// A purchase that is paid once: no end but a refund, a dispute, or the provider's own word.
     private static func oneTime(
         _ states: [OrderedState],

@@ -147,6 +147,22 @@ extension PurchaseState {
     }
 }
 
+extension PurchaseState {
+    /// A version more than this after its arrival counts as the arrival (rule 1).
+    public static let earlyMillis = UnixMillis.millisPerDay
+
+    /// Whether the arrival stands for the version in the order of states.
+    public var countsAsArrival: Bool {
+        arrival.map { version > $0.adding(millis: Self.earlyMillis) } ?? false
+    }
+
+    /// Whether a payment failed and the store gives no time beyond the paid period.
+    public var isFailingWithoutGrace: Bool {
+        guard case .failing(let failure) = condition, case .store(nil) = failure.grace else { return false }
+        return true
+    }
+}
+
 extension Fact {
     /// Whether this is a statement of state.
     public var isState: Bool {

@@ -1,6 +1,7 @@
 internal import Entitlements
 internal import Foundation
 internal import ProviderKit
+internal import Storage
 
 /// `gateway.json`: all optional, a key it does not know is refused with its path.
 enum ConfigurationFile {
@@ -48,7 +49,10 @@ enum ConfigurationFile {
             case "jwt", "licenses", "cors", "trusted_proxies", "public_url", "claim_by_email":
                 try reader.access(key, value, configuration.environment, into: &configuration.access)
             case "restore":
-                configuration.withoutEffect.append(key)
+                guard let choice = value.string.flatMap(PurchaseSubmission.Restore.init(rawValue:)) else {
+                    throw reader.fail("/restore", "expected \"transfer\" or \"keep\"")
+                }
+                configuration.restore = choice
             default: throw reader.fail("/\(key)", "no such setting", hint: "see the README for what can stand here")
             }
         }

@@ -1,4 +1,5 @@
 public import Entitlements
+public import Storage
 
 /// Everything the gateway is started with.
 public struct GatewayConfiguration: Sendable {
@@ -21,6 +22,8 @@ public struct GatewayConfiguration: Sendable {
     /// Days for which kept payloads stay whose facts are kept anyway; nil: for ever.
     public var payloadDays: Int?
     public var access = AccessSettings()
+    /// What happens to a purchase of somebody else that an app submits.
+    public var restore = PurchaseSubmission.Restore.transfer
     public var environment: EnvironmentVariables
     /// Settings that are known but have no effect in this version; the start says so.
     public var withoutEffect: [String] = []

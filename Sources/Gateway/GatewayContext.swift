@@ -12,6 +12,8 @@ struct GatewayContext: Sendable {
     let policy: EntitlementPolicy
     let defaultEntitlement: [UInt8]
     let metricsAreOpen: Bool
+    /// What happens to a submitted purchase of somebody else, where the app does not say.
+    let restore: PurchaseSubmission.Restore
     /// By provider; at least those that are on.
     let webhooks: [String: WebhookMeasurements]
 
@@ -42,6 +44,7 @@ struct GatewayContext: Sendable {
         policy = configuration.policy
         defaultEntitlement = Array(configuration.policy.defaultEntitlement.utf8)
         metricsAreOpen = configuration.metricsAreOpen
+        restore = configuration.restore
         webhooks = services.measurements.webhooks(of: registry.adapters.keys)
     }
 }

@@ -50,6 +50,9 @@ extension GatewayHandler {
             guard isMethod(.post, "POST", request, &response) else { return .done }
             return query(request, &response)
         }
+        if unsafe RequestTarget.hasPrefix(path, "/v1/app_store/") {
+            return unsafe appStore(UnsafeRawBufferPointer(rebasing: path[14...]), request, &response, ticket)
+        }
         if unsafe RequestTarget.equals(path, "/v1/events") {
             guard enter(.events, request, &response), isRead(request, &response) else { return .done }
             return events(request, &response)
@@ -137,6 +140,26 @@ extension GatewayHandler {
         }
         write(.notFound, &response)
         return .done
+    }
+
+    private func appStore(
+        _ rest: UnsafeRawBufferPointer,
+        _ request: Request,
+        _ response: inout Response,
+        _ ticket: ReplyTicket
+    ) -> Disposition {
+        let isTransaction = unsafe RequestTarget.equals(rest, "transactions")
+        let isOffer = unsafe RequestTarget.equals(rest, "promotional-offers")
+        let isJWS = unsafe RequestTarget.equals(rest, "offer-jws")
+        guard isTransaction || isOffer || isJWS else {
+            write(.notFound, &response)
+            return .done
+        }
+        guard enter(isTransaction ? .appStoreTransactions : .offers, request, &response),
+            isMethod(.post, "POST", request, &response)
+        else { return .done }
+        if isTransaction { return submitTransaction(request, &response, ticket) }
+        return isOffer ? signPromotionalOffer(request, &response) : signOfferJWS(request, &response)
     }
 
     /// `/v1/events/{provider}/{event_id}/replay`. A slash in an id is percent-encoded.

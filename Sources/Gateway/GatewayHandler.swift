@@ -1,3 +1,4 @@
+internal import Crypto
 internal import Entitlements
 internal import HTTPServer
 internal import Platform
@@ -39,6 +40,7 @@ enum Continuation: Sendable {
     case grant(GrantRequest)
     case grantEnded(grantID: String)
     case identity(IdentityRequest)
+    case submission(SubmissionReply)
     case erase
     case replay(provider: String, eventID: String)
     case resend
@@ -83,6 +85,8 @@ final class GatewayHandler: RequestHandler {
     var polls = LongPolls()
     var lapses = LapseMemory()
     var streams = ChangeStreams()
+    /// Signers of payloads that this loop has believed before.
+    let signers = VerifiedSignerCache()
     /// Readers that would wait are answered at once.
     var isStopping = false
 
@@ -264,6 +268,7 @@ final class GatewayHandler: RequestHandler {
         case .grant(let request): finishGrant(request, committed, &response)
         case .grantEnded(let grantID): finishGrantEnd(grantID, committed, &response)
         case .identity(let request): finishIdentity(request, committed, &response)
+        case .submission(let reply): finishSubmission(reply, committed, &response)
         case .erase: finishErase(&response)
         case .replay(let provider, let eventID): finishReplay(provider, eventID, committed, &response)
         case .resend: finishResend(committed, &response)

@@ -5,6 +5,8 @@ internal import Providers
 /// The providers of this gateway: which are on, and which are known but have no secret.
 struct ProviderRegistry: Sendable {
     private(set) var adapters: [String: any ProviderAdapter] = [:]
+    /// Signs offers for the App Store; nil when no key for them is set.
+    private(set) var offers: AppStoreOffers?
     /// Known providers that are off → the variable that would turn them on.
     private(set) var off: [String: String] = [:]
 
@@ -12,7 +14,7 @@ struct ProviderRegistry: Sendable {
     let manifests: [Manifest]
 
     /// Names that identities may speak of although no adapter takes their deliveries in.
-    static let stores = ["app_store", "google_play"]
+    static let stores = ["google_play"]
 
     init(_ configuration: GatewayConfiguration) throws(ConfigurationError) {
         let environment = configuration.environment
@@ -23,6 +25,13 @@ struct ProviderRegistry: Sendable {
             adapters[RevenueCatAdapter.name.name] = RevenueCatAdapter(secrets: secrets)
         } else {
             off[RevenueCatAdapter.name.name] = "REVENUECAT_WEBHOOK_AUTHORIZATION or REVENUECAT_WEBHOOK_SECRET"
+        }
+        let appStore = try AppStoreSettings(environment)
+        offers = appStore.offers
+        if let verifier = appStore.verifier {
+            adapters[AppStoreAdapter.name.name] = AppStoreAdapter(verifier: verifier)
+        } else {
+            off[AppStoreAdapter.name.name] = "\(AppStoreSettings.bundleVariable) and \(AppStoreSettings.appVariable)"
         }
         manifests = try Self.manifests(configuration.providersFolder)
         for manifest in manifests {

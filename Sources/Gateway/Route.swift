@@ -15,6 +15,8 @@ enum Route: UInt8, CaseIterable, Sendable {
     case replay
     case audit
     case sync
+    case appStoreTransactions
+    case offers
     case export
     case changes
     case notifications
@@ -37,6 +39,8 @@ enum Route: UInt8, CaseIterable, Sendable {
         case .events: "/v1/events"
         case .replay: "/v1/events/{provider}/{event_id}/replay"
         case .audit: "/v1/audit"
+        case .appStoreTransactions: "/v1/app_store/transactions"
+        case .offers: "/v1/app_store/promotional-offers"
         case .sync: "/v1/users/{user_id}/sync"
         case .export: "/v1/users/{user_id}/export"
         case .changes: "/v1/changes"
@@ -51,7 +55,8 @@ enum Route: UInt8, CaseIterable, Sendable {
     var isForOperators: Bool {
         switch self {
         case .user, .grants, .grant, .identities, .events, .replay, .audit, .export, .notifications, .metrics: true
-        case .other, .entitlement, .entitlementByQuery, .gate, .query, .webhook, .sync, .changes, .health, .readiness:
+        case .other, .entitlement, .entitlementByQuery, .gate, .query, .webhook, .sync, .appStoreTransactions,
+            .offers, .changes, .health, .readiness:
             false
         }
     }

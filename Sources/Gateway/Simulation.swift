@@ -67,15 +67,24 @@ public struct Simulation: Sendable {
     /// Names of the sample events.
     public var events: [String] { story.events }
 
+    /// The event's content, made out to the user, before anything is signed.
+    public func content(
+        of event: String,
+        user: String,
+        isProduction: Bool
+    ) throws(ConfigurationError) -> [UInt8] {
+        let now = UnixMillis(wallClockMillis())
+        let recipient = try Self.recipient(user, isProduction: isProduction)
+        guard let body = story.body(of: event, to: recipient, now: now) else { throw noSample(event) }
+        return body
+    }
+
     public func delivery(
         of event: String,
         user: String,
         isProduction: Bool
     ) throws(ConfigurationError) -> Delivery {
-        let now = UnixMillis(wallClockMillis())
-        let recipient = try Self.recipient(user, isProduction: isProduction)
-        guard let body = story.body(of: event, to: recipient, now: now) else { throw noSample(event) }
-        return signed(body)
+        try signed(try content(of: event, user: user, isProduction: isProduction))
     }
 
     /// The whole life of a subscription, told event after event.
@@ -137,7 +146,14 @@ public struct Simulation: Sendable {
         adapter.normalize(VerifiedDelivery(verified: body, eventID: "sample")).environment?.name
     }
 
-    func signed(_ body: [UInt8]) -> Delivery {
+    func signed(_ content: [UInt8]) throws(ConfigurationError) -> Delivery {
+        guard let body = adapter.seal(content) else {
+            throw ConfigurationError(
+                provider,
+                "its events can be shown but not sent: their signature is Apple's own, and no key on this machine makes one",
+                hint: "--print shows the event; App Store Connect sends a TEST notification, and the sandbox true ones"
+            )
+        }
         let headers = adapter.sign(body, now: UnixMillis(wallClockMillis()))
         return Delivery(path: "/v1/webhooks/\(provider)", headers: headers, body: body)
     }
@@ -193,6 +209,6 @@ public struct SimulatedLife {
             throw simulation.noSample(wanted.sample)
         }
         if let told = simulation.environment(of: body) { environment = told }
-        return simulation.signed(body)
+        return try simulation.signed(body)
     }
 }

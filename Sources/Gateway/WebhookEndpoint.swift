@@ -18,7 +18,7 @@ extension GatewayHandler {
             return .done
         }
         guard isMethod(.post, "POST", request, &response) else { return .done }
-        let delivery = WebhookDelivery(body: unsafe [UInt8](request.body)) { name in
+        let delivery = WebhookDelivery(body: unsafe [UInt8](request.body), signers: signers) { name in
             unsafe request.header(named: name).map { unsafe String(decoding: $0, as: UTF8.self) }
         }
         let receivedAt = now
@@ -33,7 +33,7 @@ extension GatewayHandler {
         }
     }
 
-    private func missing(_ name: String) -> Problem {
+    func missing(_ name: String) -> Problem {
         guard context.registry.isKnown(name) else {
             return Problem(404, "unknown_provider", "Not Found", "no provider has this name")
         }

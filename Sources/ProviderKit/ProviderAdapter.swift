@@ -1,3 +1,4 @@
+public import Crypto
 public import Entitlements
 
 /// A delivery as it came in: the raw bytes and a way to ask for a header.
@@ -5,10 +6,13 @@ public struct WebhookDelivery {
     /// The first value of a header, by its name in any case.
     public var header: (String) -> String?
     public var body: [UInt8]
+    /// Chains of certificates that this thread has believed before; nil: each is checked anew.
+    public var signers: VerifiedSignerCache?
 
-    public init(body: [UInt8], header: @escaping (String) -> String?) {
+    public init(body: [UInt8], signers: VerifiedSignerCache? = nil, header: @escaping (String) -> String?) {
         self.header = header
         self.body = body
+        self.signers = signers
     }
 }
 
@@ -46,9 +50,18 @@ public protocol ProviderAdapter: Sendable {
     /// The body without personal data, as it may be stored; nil when the body is no JSON.
     func redact(_ delivery: VerifiedDelivery) -> [UInt8]?
 
+    /// A sample event's body as it goes over the line, where the signature is part of it. Nil where nobody but the provider
+    /// can make one.
+    func seal(_ body: [UInt8]) -> [UInt8]?
+
     /// Correctly signed headers for `body`, as the provider would send them; used to send sample events.
     func sign(_ body: [UInt8], now: UnixMillis) -> [(name: String, value: String)]
 
     /// A sample event made out to somebody else: their user id, ids of their own, and the environment asked for.
     func readdress(_ sample: JSON, to recipient: SampleRecipient) -> JSON
+}
+
+extension ProviderAdapter {
+    /// Most providers sign beside the body.
+    public func seal(_ body: [UInt8]) -> [UInt8]? { body }
 }

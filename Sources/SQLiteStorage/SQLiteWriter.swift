@@ -208,6 +208,7 @@ final class SQLiteWriter {
         case .grant(let request): return try grant(request, &changed)
         case .endGrant(let user, let grantID, let actor): return try endGrant(user, grantID, actor, &changed)
         case .addIdentity(let request): return try addIdentity(request, &changed)
+        case .submitPurchase(let submission): return try submit(submission, &changed)
         case .erase(let user, let actor):
             try Erasure(database: database, transaction: transaction, policy: policy)
                 .erase(user, at: actor.at, &changed)
@@ -477,6 +478,21 @@ final class SQLiteWriter {
         _ = try ingest(event, &changed)
         try audit("identity", request.user, request.by, "\(request.provider.name) \(request.externalID)")
         return .identityAdded(isNew: !isKnown)
+    }
+
+    private func submit(
+        _ submission: PurchaseSubmission,
+        _ changed: inout [ChangedRow]
+    ) throws(StorageError) -> StoreResult {
+        var ingestion = Ingestion(policy: policy, transaction: transaction)
+        let result = try ingestion.submit(submission, claimEventID: eventID("identity"))
+        changed += ingestion.changedRows
+        guard result != .ownedByAnother else { return .ownedByAnother }
+        if result == .owned(isNew: true) {
+            let detail = "\(submission.event.provider.name) \(submission.id.value)"
+            try audit("submit", submission.user, submission.by, detail)
+        }
+        return .submitted
     }
 
     /// A new id for an event made by hand. What is asked for twice is known by the grant, not by the event.

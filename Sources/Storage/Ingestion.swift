@@ -156,6 +156,8 @@ package struct Ingestion<Transaction: StorageTransaction> {
         /// People whose row must be elected anew because ids were joined or purchases merged.
         var joined: Set<UserID> = []
         var states: [PurchaseState] = []
+        /// The event tells of a refund or a dispute, which has an order of its own.
+        var hasAdjustment = false
         var eventID = ""
         /// A purchase that was something by itself has become part of another.
         var merged = false
@@ -184,6 +186,7 @@ package struct Ingestion<Transaction: StorageTransaction> {
                 for fact in facts {
                     let dated = arrived(fact, at: incoming.receivedAt)
                     if case .state(let state) = dated { reach.states.append(state) }
+                    if case .adjustment = dated { reach.hasAdjustment = true }
                     let recorded = RecordedFact(
                         provider: incoming.provider,
                         eventID: incoming.event.eventID,
@@ -287,8 +290,19 @@ package struct Ingestion<Transaction: StorageTransaction> {
         }
         let rows = try elect(owners, in: environments, now)
         hasChanged = hasChanged || rows
+        if !hasChanged { hasChanged = try endsGrace(reach, subject) }
         let user = subject?.owner ?? reach.users.first
         return EventConclusion(outcome: outcome(reach, subject: subject, hasChanged), user: user)
+    }
+
+    /// Whether the event takes back a grace that a store had promised: a change for the purchase, even where the clock had
+    /// already come to its end.
+    private func endsGrace(_ reach: Reach, _ subject: PurchaseRecord?) throws(StorageError) -> Bool {
+        guard let subject, subject.outcome?.newest?.eventID == reach.eventID,
+            reach.states.contains(where: { $0.isFailingWithoutGrace })
+        else { return false }
+        let before = try transaction.facts(of: subject.key).filter { $0.eventID != reach.eventID }
+        return MergeRule.promisesGrace(before)
     }
 
     private func outcome(_ reach: Reach, subject: PurchaseRecord?, _ hasChanged: Bool) -> EventOutcome {
@@ -297,7 +311,7 @@ package struct Ingestion<Transaction: StorageTransaction> {
             if subject.owner == nil { return .parked }
         }
         if hasChanged { return .applied }
-        if let newest = subject?.outcome?.newest, !reach.states.isEmpty,
+        if let newest = subject?.outcome?.newest, !reach.states.isEmpty, !reach.hasAdjustment,
             reach.states.allSatisfy({ isOlder($0, than: newest, reach.eventID) })
         {
             return .stale

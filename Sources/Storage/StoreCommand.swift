@@ -6,6 +6,8 @@ public enum StoreCommand: Sendable {
     case grant(GrantRequest)
     case endGrant(user: UserID, grantID: String, by: Actor)
     case addIdentity(IdentityRequest)
+    /// An app hands in a purchase for a user.
+    case submitPurchase(PurchaseSubmission)
     case erase(user: UserID, by: Actor)
     case license(LicenseCommand)
     /// No hashes of addresses are kept any more.
@@ -93,6 +95,10 @@ public enum StoreResult: Hashable, Sendable {
     case grantEnded
     case notFound
     case identityAdded(isNew: Bool)
+    /// The purchase is recorded and the user's.
+    case submitted
+    /// The purchase is recorded and stays somebody else's.
+    case ownedByAnother
     case erased
     case license(LicenseResult)
     case replayed(EventOutcome)

@@ -39,7 +39,13 @@ final class CasePlayer {
             throw .machine("no temporary folder: \(error)")
         }
         issuer = try FakeIssuer(documents: testCase.apis)
-        scope = Scope(now: Self.now(), environment: run.environment)
+        var environment = run.environment
+        let root = folder.file("apple-root.der")
+        guard FileManager.default.createFile(atPath: root, contents: Data(run.apple.root.der)) else {
+            throw .machine("no file can be written to \(folder.path)")
+        }
+        environment["APP_STORE_ROOT_CERTIFICATES"] = root
+        scope = Scope(now: Self.now(), environment: environment)
         scope.add(issuer)
         guard case .object(let changes) = try scope.expand(.object(testCase.environment)) else {
             throw .wrongCase("env must be an object")

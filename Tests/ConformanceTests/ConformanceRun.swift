@@ -14,11 +14,15 @@ struct ConformanceRun: Sendable {
     let program: String
     /// Every provider whose webhooks the runner can sign is on.
     let environment: [String: String]
+    /// The App Store of this run; gateways trust its root.
+    let apple = AppleSigner()
 
     init(program: String? = nil) {
         let built = Bundle.main.bundleURL.appendingPathComponent("entitlement-gateway").path
         self.program = program ?? ProcessInfo.processInfo.environment["GATEWAY_BINARY"] ?? built
         environment = [
+            "APP_STORE_BUNDLE_ID": "com.example.app",
+            "APP_STORE_APP_APPLE_ID": "1234567890",
             "GATEWAY_ADMIN_KEY": "admin-" + Self.token(),
             "GATEWAY_READ_KEY": "read-" + Self.token(),
             "REVENUECAT_WEBHOOK_AUTHORIZATION": "Bearer " + Self.token(),

@@ -119,7 +119,6 @@ import Testing
     }
 
     @Test func whatIsNotBuiltSaysSo() throws {
-        #expect(throws: ConformanceError.notBuilt(.appStoreSigning)) { try plan(["deliver": "app_store/test.json"]) }
         #expect(throws: ConformanceError.notBuilt(.googlePlayPush)) { try plan(["deliver": "google_play/test.json"]) }
     }
 }

@@ -5,6 +5,5 @@
 /// The signers of the stores stand beside `WebhookSigners`.
 enum LaterPart: String, Sendable, Equatable {
     case fakeServices = "the fake services (google, apis)"
-    case appStoreSigning = "App Store signing (a certificate chain of the runner's own)"
     case googlePlayPush = "Google Play push tokens"
 }

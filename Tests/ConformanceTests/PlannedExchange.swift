@@ -60,6 +60,7 @@ struct ExchangePlanner {
         var body = try body(of: step)
         let eventID = try step.eventID.map { value throws(ConformanceError) in try scope.text(value) }
         let made = "msg_" + Digests.hex(Digests.sha256(body)).prefix(24)
+        if step.provider == "app_store" { body = try signedByApple(body, step) }
         body += [UInt8](repeating: UInt8(ascii: " "), count: max(0, step.padBytes - body.count))
         let target = "/v1/webhooks/" + Self.percentEncoded(step.provider)
         var request = HTTPRequest(
@@ -102,14 +103,23 @@ struct ExchangePlanner {
         }
     }
 
+    /// The App Store signs inside the body; raw bytes are sent as they are.
+    private func signedByApple(_ body: [UInt8], _ step: DeliverStep) throws(ConformanceError) -> [UInt8] {
+        guard case .payload = step.content, let document = try? JSONValue(parsing: body) else { return body }
+        return run.apple.body(
+            document,
+            try step.mode.ofAppStore(),
+            nested: try step.nested.map { mode throws(ConformanceError) in try mode.ofAppStore() }
+        )
+    }
+
     private func signature(
         of step: DeliverStep,
         body: [UInt8],
         eventID: String
     ) throws(ConformanceError) -> [HTTPHeader] {
         switch (step.provider, step.content) {
-        case ("app_store", .raw): return []
-        case ("app_store", .payload): throw .notBuilt(.appStoreSigning)
+        case ("app_store", _): return []
         case ("google_play", _): throw .notBuilt(.googlePlayPush)
         default: break
         }

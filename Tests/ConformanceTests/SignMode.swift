@@ -1,3 +1,5 @@
+import TestSupport
+
 /// How a delivery is signed.
 enum SignMode: Sendable, Equatable {
     case good
@@ -11,11 +13,7 @@ enum SignMode: Sendable, Equatable {
     /// Over another rendering of the same JSON.
     case reserialized
     /// One of the App Store's broken chains or algorithms.
-    case appStore(String)
-
-    private static let appStoreModes = [
-        "wrong_root", "no_leaf_oid", "no_intermediate_oid", "expired_leaf", "chain_of_two", "alg_none", "hs256",
-    ]
+    case appStore(AppleSigner.Mode)
 
     init(_ text: String, at place: String) throws(ConformanceError) {
         switch text {
@@ -25,8 +23,24 @@ enum SignMode: Sendable, Equatable {
         case "stale": self = .stale
         case "rotated": self = .rotated
         case "reserialized": self = .reserialized
-        case _ where Self.appStoreModes.contains(text): self = .appStore(text)
-        default: throw .wrongCase("\(place): unknown sign \(text)")
+        default:
+            guard let mode = AppleSigner.Mode(rawValue: text) else {
+                throw .wrongCase("\(place): unknown sign \(text)")
+            }
+            self = .appStore(mode)
+        }
+    }
+}
+
+extension SignMode {
+    /// The same for the App Store, which knows no shared secret.
+    func ofAppStore() throws(ConformanceError) -> AppleSigner.Mode {
+        switch self {
+        case .good: .good
+        case .none: .none
+        case .bad: .bad
+        case .appStore(let mode): mode
+        case .stale, .rotated, .reserialized: throw .wrongCase("the App Store has no \(self) signature")
         }
     }
 }

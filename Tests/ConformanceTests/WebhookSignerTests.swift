@@ -163,7 +163,7 @@ import Testing
         #expect(throws: ConformanceError.self) {
             try header("creem-signature", "creem", mode: .reserialized, body: "1")
         }
-        #expect(throws: ConformanceError.self) { try header("Stripe-Signature", "stripe", mode: .appStore("hs256")) }
+        #expect(throws: ConformanceError.self) { try header("Stripe-Signature", "stripe", mode: .appStore(.hs256)) }
         #expect(throws: ConformanceError.self) { try SignMode("goood", at: "step 1") }
     }
 }

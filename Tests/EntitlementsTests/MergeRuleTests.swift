@@ -205,6 +205,22 @@ struct MergeRuleTests {
             end: .day(43)
         ),
         MergeCase(
+            sentence: "of two told ahead of their arrival the later stays the later, on both sides of a day",
+            facts: [
+                stripe.state("e1", period: 0, at: 5.9, end: 30, arrival: 5),
+                stripe.state("e2", period: 0, at: 9, end: 20, arrival: 5),
+            ],
+            end: .day(20)
+        ),
+        MergeCase(
+            sentence: "one told from the future does not outlive what a fast clock tells later",
+            facts: [
+                stripe.state("e1", period: 0, at: 90_000, end: 20, arrival: 5),
+                stripe.state("e2", period: 0, at: 10.001, end: 30, arrival: 10),
+            ],
+            end: .day(30)
+        ),
+        MergeCase(
             sentence: "nothing was ever bought",
             facts: [stripe.fact("e1", .customer(CustomerID(provider: ProviderID("stripe"), value: "cus")))],
             end: .nothing

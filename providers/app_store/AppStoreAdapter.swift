@@ -1,0 +1,92 @@
+public import Crypto
+public import Entitlements
+public import ProviderKit
+
+/// The App Store itself: Server Notifications version 2, and transactions that apps hand in.
+///
+/// Source: https://developer.apple.com/documentation/appstoreservernotifications
+public struct AppStoreAdapter: ProviderAdapter {
+    public static let name = ProviderID("app_store")
+
+    let verifier: AppStoreVerifier
+    private let redaction = Redaction(userFields: ["appAccountToken"])
+
+    public init(verifier: AppStoreVerifier) {
+        self.verifier = verifier
+    }
+
+    public var provider: ProviderID { Self.name }
+
+    /// The signature is in the body, and what is verified is what it opens to: the body of the result is the notification
+    /// with its inner parts opened.
+    public func verify(_ delivery: WebhookDelivery, now: UnixMillis) throws(VerificationFailure) -> VerifiedDelivery {
+        let opened = try verifier.notification(in: delivery.body, cache: delivery.signers, now: now)
+        return VerifiedDelivery(verified: opened.bytes)
+    }
+
+    /// A transaction that an app hands in, as StoreKit gave it.
+    ///
+    /// - Parameter renewalInfo: The renewal information beside it, signed as well; nil when the app has none.
+    public func verify(
+        transaction: String,
+        renewalInfo: String?,
+        signers: VerifiedSignerCache?,
+        now: UnixMillis
+    ) throws(VerificationFailure) -> VerifiedDelivery {
+        let opened = try verifier.submission(
+            transaction: transaction,
+            renewalInfo: renewalInfo,
+            cache: signers,
+            now: now
+        )
+        return VerifiedDelivery(verified: opened.bytes)
+    }
+
+    /// Nobody but Apple signs for the App Store.
+    public func seal(_ body: [UInt8]) -> [UInt8]? { nil }
+
+    public func sign(_ body: [UInt8], now: UnixMillis) -> [(name: String, value: String)] { [] }
+
+    public func redact(_ delivery: VerifiedDelivery) -> [UInt8]? {
+        JSON(delivery.body).map { redaction.redact($0).bytes }
+    }
+
+    public func normalize(_ delivery: VerifiedDelivery) -> NormalizedEvent {
+        var event = NormalizedEvent(
+            eventID: "sha256:" + Digest.sha256Hex(delivery.body),
+            type: "",
+            occurredAt: nil,
+            environment: nil,
+            effects: []
+        )
+        guard let document = JSON(delivery.body) else {
+            event.verdict = .quarantined("the body is no JSON (\(delivery.body.count) bytes)")
+            return event
+        }
+        do throws(AppStoreFields.Failure) {
+            if let submission = document[AppStoreVerifier.submissionName] {
+                try AppStoreSubmission(submission, into: &event).translate(into: &event)
+            } else {
+                try AppStoreNotification(document, into: &event).translate(into: &event)
+            }
+        } catch {
+            event.effects = []
+            event.verdict = .quarantined(error.reason)
+        }
+        return event
+    }
+
+    /// The facts, with the user the transaction names.
+    static func effects(
+        of transaction: AppStoreTransaction,
+        _ facts: [Fact],
+        _ environment: StoreEnvironment,
+        at moment: UnixMillis
+    ) throws(AppStoreFields.Failure) -> [Effect] {
+        var facts = facts
+        if let user = try transaction.user() {
+            facts.append(.owner(OwnerStatement(source: .own, at: moment, users: [user])))
+        }
+        return [.facts(transaction.reference(environment), facts)]
+    }
+}

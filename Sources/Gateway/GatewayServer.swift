@@ -69,7 +69,8 @@ public final class GatewayServer: Sendable {
             )
         }
         let keys = try KeyStore.ring(configuration, database: configuration.database)
-        let signingKeys = try SigningKeyFile.load(besideDatabase: configuration.database)
+        var signingKeys = try SigningKeyFile.load(besideDatabase: configuration.database)
+        try signingKeys.note(tokenDays: configuration.access.licenses.offlineDays)
         _ = store.submit(.license(.adopt(configuration.access.licenses))) { _ in }
         var buyerAddresses: BuyerAddresses?
         if configuration.access.claimsByEmail {

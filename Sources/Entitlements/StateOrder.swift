@@ -90,8 +90,8 @@ struct OrderedState: Sendable {
         // States from the future keep their own order among themselves: one that is too early to be believed counts no less
         // than those from the future that say they are not later, so that neither the order in which they arrived nor the
         // bound of what is believed can turn them round.
-        let early = states.filter { $0.state.arrival != nil }
-        for index in states.indices where states[index].state.arrival != nil {
+        let early = states.filter { $0.state.isFromTheFuture }
+        for index in states.indices where states[index].state.isFromTheFuture {
             let told = states[index].order.told
             guard states[index].order.version != told else { continue }
             states[index].order.version = early.filter { $0.order.told <= told }.map(\.order.version).max() ?? told
@@ -121,6 +121,11 @@ extension PurchaseState {
     public static let noticedMillis: Int64 = 3_600_000
     /// A version further ahead of its arrival than this counts as the arrival (rule 1).
     public static let believedMillis = UnixMillis.millisPerDay
+
+    /// Whether the version lies further ahead of its arrival than any clock goes wrong.
+    fileprivate var isFromTheFuture: Bool {
+        arrival.map { version > $0.adding(millis: Self.noticedMillis) } ?? false
+    }
 
     /// The version as it counts in the order.
     public var countedVersion: UnixMillis {

@@ -22,9 +22,11 @@ struct BuyerAddresses: Sendable {
 
     private let key: [UInt8]
 
+    static func path(besideDatabase database: String) -> String { database + ".address-key" }
+
     /// - Throws: When the key's file can be read by others, or cannot be written.
     static func load(besideDatabase database: String) throws(ConfigurationError) -> BuyerAddresses {
-        let path = database + ".address-key"
+        let path = Self.path(besideDatabase: database)
         if !FileManager.default.fileExists(atPath: path) {
             try SecretFile.write(RandomBytes.make(keySize), to: path, isNew: true)
         }

@@ -96,6 +96,7 @@ public enum Maintenance {
         for own in ["", "-wal", "-shm", "-journal"] where PrivateFile.isSame(configuration.database + own, file) {
             throw ConfigurationError(file, "this is the database itself", hint: "name another file")
         }
+        var report: BackupReport?
         do throws(StorageError) {
             let made = try Backup.make(
                 of: configuration.database,
@@ -103,11 +104,26 @@ public enum Maintenance {
                 replacing: replacing,
                 progress: progress
             )
-            if let made { return BackupReport(pages: made.pages, bytes: made.bytes, people: made.people) }
+            if let made {
+                report = BackupReport(pages: made.pages, bytes: made.bytes, people: made.people)
+            }
         } catch {
             throw ConfigurationError("backup of \(configuration.database)", error.description)
         }
+        if let report {
+            try copyKeys(of: configuration.database, beside: file)
+            return report
+        }
         throw ConfigurationError(file, "it is there already", hint: "choose another name, or replace it with --force")
+    }
+
+    /// The keys that licences are signed with, and the one that addresses are hashed with: without them a restored database
+    /// would not know its own.
+    private static func copyKeys(of database: String, beside file: String) throws(ConfigurationError) {
+        for path in [SigningKeyFile.path(besideDatabase: ""), BuyerAddresses.path(besideDatabase: "")]
+        where PrivateFile.isThere(database + path) {
+            try SecretFile.write(try SecretFile.read(database + path), to: file + path, isNew: false)
+        }
     }
 
     /// A name that was mistyped must not become a database.

@@ -24,7 +24,9 @@ struct BackupTests {
         #expect(result.output.contains("copy.db") && result.output.contains("people: 20"))
         let path = gateway.folder.file("copy.db")
         #expect(try Self.mode(path) == 0o600)
-        #expect(try gateway.bytes(ofFilesNamed: "copy.db").count == 1, "one file and nothing beside it")
+        let files = try gateway.bytes(ofFilesNamed: "copy.db").map(\.name)
+        #expect(files == ["copy.db", "copy.db.signing-keys"], "the keys of licences, and nothing else beside it")
+        #expect(try Self.mode(path + ".signing-keys") == 0o600)
         // What comes later is not in it.
         try gateway.grant("u1", until: nil)
         try gateway.stop()

@@ -251,7 +251,7 @@ struct CommandTests {
             (["revoke", "u1"], "GRANT_ID is missing"), (["replay", "stripe"], "EVENT_ID is missing"),
             (["events", "x"], "one word too many"), (["events", "--limit", "501"], "from 1 to 500"),
             (["events", "--limit"], "needs a value"), (["events", "--json=1"], "takes no value"),
-            (["keys"], "create, list or revoke"), (["keys", "creat"], "did you mean keys create?"),
+            (["keys"], "create, list, revoke or rotate-signing"), (["keys", "creat"], "did you mean keys create?"),
             (["keys", "create", "--scope", "all"], "read or admin"), (["keys", "revoke"], "KEY_ID is missing"),
             (["keys", "list", "--scope", "read"], "keys create"), (["backup"], "FILE is missing"),
             (["doctor", "x"], "one word too many"), (["doctor", "-v"], "no such option: -v"),

@@ -89,7 +89,7 @@ struct OutboundClientTests {
         let server = try LoopbackServer { peer in
             _ = peer.readHead()
             peer.write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
-            let end = DispatchTime.now() + .seconds(20)
+            let end = DispatchTime.now() + .seconds(120)
             while DispatchTime.now() < end {
                 peer.write("x")
                 usleep(50_000)
@@ -100,7 +100,7 @@ struct OutboundClientTests {
         let result = await send(to: server, deadlineMillis: 300)
         let duration = start.duration(to: clock.now)
         #expect(throws: OutboundFailure.tooLate) { try result.get() }
-        #expect(duration < .seconds(10), "\(duration)")
+        #expect(duration < .seconds(60), "\(duration)")
     }
 
     @Test("half a body is no answer")

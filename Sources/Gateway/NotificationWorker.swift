@@ -34,7 +34,6 @@ final class NotificationWorker {
 
     private struct Flight {
         var message: OutboxMessage
-        var task: Int?
         var deadline: MonotonicNanos
         /// What came of it, until it is recorded.
         var report: OutboxReport?
@@ -104,16 +103,11 @@ final class NotificationWorker {
         }
     }
 
-    /// Cuts off what takes too long, and tries again to record what could not be recorded.
+    /// Tries again to record what could not be recorded; what takes too long is cut off by the client.
     private func expire() {
         let now = MonotonicNanos.now()
         for (sequence, flight) in flights where flight.deadline <= now {
-            if flight.report != nil {
-                record(sequence)
-            } else if let task = flight.task {
-                flights[sequence]?.deadline = now.adding(seconds: 5)
-                client.cancel(task)
-            }
+            if flight.report != nil { record(sequence) }
         }
     }
 
@@ -149,10 +143,13 @@ final class NotificationWorker {
         let body = json.bytes
         let seconds = clock.value / 1000
         let (sequence, mailbox) = (message.sequence, mailbox)
-        var flight = Flight(message: message, deadline: .now().adding(milliseconds: Int(Self.answerSeconds * 1000)))
-        flight.task = client.send(
+        flights[sequence] = Flight(
+            message: message,
+            deadline: .now().adding(milliseconds: Int(Self.answerSeconds * 1000))
+        )
+        client.send(
             body,
-            to: receiver.url,
+            to: receiver.url.absoluteString,
             headers: [
                 ("Content-Type", "application/json"),
                 ("User-Agent", "entitlement-gateway/\(GatewayVersion.text)"),
@@ -167,7 +164,6 @@ final class NotificationWorker {
         ) { answer in
             _ = mailbox.post(.answered(sequence, answer))
         }
-        flights[sequence] = flight
     }
 
     // MARK: - What came of it

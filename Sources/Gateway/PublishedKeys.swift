@@ -1,8 +1,7 @@
 internal import Crypto
 internal import Foundation
-internal import FoundationNetworking
+internal import Outbound
 internal import Platform
-internal import Synchronization
 
 /// Fetches the keys that issuers publish, on a thread of its own, and tells every loop.
 ///
@@ -70,8 +69,7 @@ final class PublishedKeys: Sendable {
         private struct State {
             var source: TokenIssuer.KeySource
             var due: MonotonicNanos
-            var task: URLSessionDataTask?
-            var started = MonotonicNanos(value: 0)
+            var isFetching = false
             var hasKeys = false
             var isWanted = false
             var wants = GuessLimiter(atOnce: PublishedKeys.wantsAtOnce, secondsEach: PublishedKeys.wantEachSeconds)
@@ -81,18 +79,13 @@ final class PublishedKeys: Sendable {
         private let mailbox: Mailbox<Message>
         private let tell: (Int, Finding) -> Void
         private var states: [Int: State] = [:]
-        private let session: URLSession
+        private let client = OutboundClient()
         private var hasBegun = false
 
         init(_ issuers: [TokenIssuer], _ mailbox: Mailbox<Message>, _ tell: @escaping (Int, Finding) -> Void) {
             self.issuers = issuers
             self.mailbox = mailbox
             self.tell = tell
-            let configuration = URLSessionConfiguration.ephemeral
-            configuration.httpCookieStorage = nil
-            configuration.urlCache = nil
-            configuration.timeoutIntervalForRequest = TimeInterval(PublishedKeys.timeoutSeconds)
-            session = URLSession(configuration: configuration, delegate: NoRedirects(), delegateQueue: nil)
             for (index, issuer) in issuers.enumerated() {
                 if let source = issuer.keys { states[index] = State(source: source, due: .now()) }
             }
@@ -102,7 +95,7 @@ final class PublishedKeys: Sendable {
             var messages = ContiguousArray<Message>()
             while true {
                 if hasBegun { for issuer in states.keys.sorted() { look(issuer) } }
-                _ = mailbox.wait(milliseconds: 250 * (states.values.contains { $0.task != nil } ? 1 : 8))
+                _ = mailbox.wait(milliseconds: 250 * (states.values.contains(where: \.isFetching) ? 1 : 8))
                 mailbox.drain(into: &messages)
                 if messages.isEmpty, mailbox.isClosed { break }
                 for message in messages {
@@ -113,14 +106,14 @@ final class PublishedKeys: Sendable {
                     }
                 }
             }
-            session.invalidateAndCancel()
+            client.stop()
         }
 
         private func want(_ issuer: Int) {
             guard var state = states[issuer] else { return tell(issuer, .unavailable) }
             let now = MonotonicNanos.now()
             // One fetch answers everybody who waits for it.
-            if state.task != nil || state.isWanted {
+            if state.isFetching || state.isWanted {
                 state.isWanted = true
             } else if state.wants.wait([], now: now) != nil {
                 return tell(issuer, state.hasKeys ? .nothingNew : .unavailable)
@@ -132,15 +125,10 @@ final class PublishedKeys: Sendable {
             states[issuer] = state
         }
 
-        /// Starts a fetch that is due, and gives up one that takes too long.
+        /// Starts a fetch that is due.
         private func look(_ issuer: Int) {
-            guard var state = states[issuer] else { return }
+            guard var state = states[issuer], !state.isFetching else { return }
             let now = MonotonicNanos.now()
-            if let task = state.task {
-                // The session's own limits end a silence, not a body that trickles.
-                if now > state.started.adding(seconds: PublishedKeys.timeoutSeconds) { task.cancel() }
-                return
-            }
             guard now >= state.due else { return }
             state.due = now.adding(seconds: PublishedKeys.refreshSeconds)
             switch state.source {
@@ -148,24 +136,29 @@ final class PublishedKeys: Sendable {
                 states[issuer] = state
                 finish(issuer, FileManager.default.contents(atPath: path), "\(path) cannot be read")
             case .url(let text):
-                guard let url = URL(string: text) else { return }
-                let mailbox = mailbox
-                let task = session.dataTask(with: url) { data, response, error in
-                    let status = (response as? HTTPURLResponse)?.statusCode
-                    let isGood = error == nil && status == 200 && data?.count ?? 0 <= PublishedKeys.bytesMax
-                    let reason = error.map { "\($0.localizedDescription)" } ?? "status \(status ?? 0)"
-                    mailbox.post(.fetched(issuer, isGood ? data : nil, reason))
-                }
-                state.task = task
-                state.started = now
+                state.isFetching = true
                 states[issuer] = state
-                task.resume()
+                let mailbox = mailbox
+                let request = OutboundRequest(
+                    "GET",
+                    text,
+                    deadlineMillis: PublishedKeys.timeoutSeconds * 1000,
+                    answerBytesMax: PublishedKeys.bytesMax
+                )
+                client.send(request) { result in
+                    switch result {
+                    case .success(let answer) where answer.status == 200:
+                        mailbox.post(.fetched(issuer, Data(answer.body), ""))
+                    case .success(let answer): mailbox.post(.fetched(issuer, nil, "status \(answer.status)"))
+                    case .failure(let failure): mailbox.post(.fetched(issuer, nil, failure.description))
+                    }
+                }
             }
         }
 
         private func finish(_ issuer: Int, _ data: Data?, _ reason: String) {
             guard var state = states[issuer] else { return }
-            state.task = nil
+            state.isFetching = false
             let isWanted = state.isWanted
             state.isWanted = false
             if let data, let keys = JWK.keys(ofSet: [UInt8](data)), !keys.isEmpty {
@@ -181,19 +174,6 @@ final class PublishedKeys: Sendable {
                 ("reason", .string(data == nil ? reason : "it is no key set"))
             )
             if isWanted || !state.hasKeys { tell(issuer, state.hasKeys ? .nothingNew : .unavailable) }
-        }
-    }
-
-    /// A key set is where the configuration says it is, and nowhere else.
-    private final class NoRedirects: NSObject, URLSessionTaskDelegate {
-        func urlSession(
-            _ session: URLSession,
-            task: URLSessionTask,
-            willPerformHTTPRedirection response: HTTPURLResponse,
-            newRequest request: URLRequest,
-            completionHandler: @escaping (URLRequest?) -> Void
-        ) {
-            completionHandler(nil)
         }
     }
 }

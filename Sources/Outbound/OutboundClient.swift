@@ -53,11 +53,11 @@ public final class OutboundClient: @unchecked Sendable {
             guard !exchanges.isStopped else { return completion(.failure(.stopped)) }
             let task = session.dataTask(with: message)
             let identifier = task.taskIdentifier
-            exchanges.begin(identifier, task, completion)
+            exchanges.begin(identifier, task, request, completion)
             task.resume()
             let deadline = DispatchTime.now() + .milliseconds(request.deadlineMillis)
             DispatchQueue.global().asyncAfter(deadline: deadline) { [queue, exchanges] in
-                queue.addOperation { exchanges.end(identifier, .failure(.tooLate)) }
+                queue.addOperation { exchanges.expire(identifier) }
             }
         }
     }
@@ -77,23 +77,44 @@ public final class OutboundClient: @unchecked Sendable {
 private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     private struct Exchange {
         var task: URLSessionDataTask
+        var bytesMax: Int
+        var ignoresBody: Bool
         var completion: OutboundClient.Completion
         var response: HTTPURLResponse?
         var body: [UInt8] = []
+        var count = 0
     }
 
     private var exchanges: [Int: Exchange] = [:]
     private(set) var isStopped = false
 
-    func begin(_ identifier: Int, _ task: URLSessionDataTask, _ completion: @escaping OutboundClient.Completion) {
-        exchanges[identifier] = Exchange(task: task, completion: completion)
+    func begin(
+        _ identifier: Int,
+        _ task: URLSessionDataTask,
+        _ request: OutboundRequest,
+        _ completion: @escaping OutboundClient.Completion
+    ) {
+        exchanges[identifier] = Exchange(
+            task: task,
+            bytesMax: request.answerBytesMax,
+            ignoresBody: request.ignoresBody,
+            completion: completion
+        )
     }
 
     /// The first end of an exchange counts; what comes after it is about nobody.
     func end(_ identifier: Int, _ result: Result<OutboundAnswer, OutboundFailure>) {
         guard let exchange = exchanges.removeValue(forKey: identifier) else { return }
-        if case .failure = result { exchange.task.cancel() }
+        // Whatever is still under way is about nobody; for a task that has ended this does nothing.
+        exchange.task.cancel()
         exchange.completion(result)
+    }
+
+    /// The time is over; an answer whose body nobody wants has come already.
+    func expire(_ identifier: Int) {
+        guard let exchange = exchanges[identifier] else { return }
+        if exchange.ignoresBody, exchange.response != nil { return finish(identifier, exchange) }
+        end(identifier, .failure(.tooLate))
     }
 
     func stop() {
@@ -124,21 +145,27 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
         let identifier = dataTask.taskIdentifier
+        exchanges[identifier]?.count += data.count
         guard let known = exchanges[identifier] else { return }
-        guard known.body.count + data.count <= OutboundClient.answerBytesMax else {
-            return end(identifier, .failure(.tooLong))
+        if known.count > known.bytesMax {
+            return known.ignoresBody ? finish(identifier, known) : end(identifier, .failure(.tooLong))
         }
-        exchanges[identifier]?.body += data
+        if !known.ignoresBody { exchanges[identifier]?.body += data }
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let identifier = task.taskIdentifier
-        guard let exchange = exchanges[identifier] else { return }
-        if let error {
+        guard var exchange = exchanges[identifier] else { return }
+        exchange.response = exchange.response ?? task.response as? HTTPURLResponse
+        if let error, !exchange.ignoresBody || exchange.response == nil {
             let isLate = (error as? URLError)?.code == .timedOut
-            return end(identifier, .failure(isLate ? .tooLate : .interrupted(error.localizedDescription)))
+            return end(identifier, .failure(isLate ? .tooLate : .interrupted(Self.reason(error))))
         }
-        guard let response = exchange.response ?? task.response as? HTTPURLResponse else {
+        finish(identifier, exchange)
+    }
+
+    private func finish(_ identifier: Int, _ exchange: Exchange) {
+        guard let response = exchange.response else {
             return end(identifier, .failure(.interrupted("no answer")))
         }
         let headers = response.allHeaderFields.compactMap { key, value in
@@ -146,12 +173,25 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
         }
         let stated = headers.first { $0.name.lowercased() == "content-length" }.flatMap { Int($0.value) }
         let isEncoded = headers.contains { $0.name.lowercased() == "content-encoding" }
-        if let stated, !isEncoded, stated > exchange.body.count, task.originalRequest?.httpMethod != "HEAD" {
+        let isWhole = isEncoded || exchange.ignoresBody || exchange.task.originalRequest?.httpMethod == "HEAD"
+        if let stated, !isWhole, stated > exchange.body.count {
             return end(identifier, .failure(.interrupted("the answer ended before its stated length")))
         }
         end(
             identifier,
             .success(OutboundAnswer(status: response.statusCode, headers: headers, body: exchange.body))
         )
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        guard let error = error as? URLError else { return error.localizedDescription }
+        switch error.code {
+        case .cannotConnectToHost: return "the connection was refused"
+        case .cannotFindHost: return "its name is not known"
+        case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
+            .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid:
+            return "its certificate is not trusted"
+        default: return "the connection failed (\(error.code.rawValue))"
+        }
     }
 }

@@ -7,19 +7,27 @@ public struct OutboundRequest: Sendable {
     public var body: [UInt8]?
     /// From the first byte sent to the last byte read, in milliseconds.
     public var deadlineMillis: Int
+    /// A longer answer is given up.
+    public var answerBytesMax: Int
+    /// Only the status and the headers count: what happens to the body after them does not matter.
+    public var ignoresBody: Bool
 
     public init(
         _ method: String,
         _ url: String,
         headers: [(name: String, value: String)] = [],
         body: [UInt8]? = nil,
-        deadlineMillis: Int = 10_000
+        deadlineMillis: Int = 10_000,
+        answerBytesMax: Int = OutboundClient.answerBytesMax,
+        ignoresBody: Bool = false
     ) {
         self.method = method
         self.url = url
         self.headers = headers
         self.body = body
         self.deadlineMillis = deadlineMillis
+        self.answerBytesMax = answerBytesMax
+        self.ignoresBody = ignoresBody
     }
 }
 

@@ -22,8 +22,9 @@ struct ArchitectureTests {
             "Storage", "Licensing", "Entitlements", "Platform", "Crypto", "CSQLite", "CEmbedded", "Synchronization",
         ],
         "Gateway": [
-            "HTTPServer", "TLS", "Outbound", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers", "Storage",
-            "SQLiteStorage", "Licensing", "Foundation", "FoundationNetworking", "Synchronization",
+            "HTTPServer", "TLS", "Outbound", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers",
+            "Storage",
+            "SQLiteStorage", "Licensing", "CEmbedded", "Foundation", "FoundationNetworking", "Synchronization",
         ],
         "Bench": ["Storage", "Entitlements", "Crypto", "CSQLite", "Foundation", "Glibc"],
         "CLI": ["Gateway", "Platform", "Foundation", "FoundationNetworking", "Synchronization"],

@@ -80,8 +80,9 @@ let package = Package(
             name: "Gateway",
             dependencies: [
                 "HTTPServer", "TLS", "Outbound", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers",
-                "Storage", "SQLiteStorage", "Licensing",
+                "Storage", "SQLiteStorage", "Licensing", "CEmbedded",
             ],
+            exclude: ["Admin"],
             swiftSettings: strict
         ),
         .executableTarget(

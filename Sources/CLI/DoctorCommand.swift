@@ -8,6 +8,13 @@ enum DoctorCommand: Command {
     static let options =
         [
             Option(name: "listen", value: "ADDRESS", summary: "where the gateway listens (GATEWAY_LISTEN)"),
+            Option(
+                name: "admin-listen",
+                value: "ADDRESS",
+                summary: "where it listens for operators (GATEWAY_ADMIN_LISTEN)"
+            ),
+            Option(name: "tls-certificate", value: "FILE", summary: "its certificates (GATEWAY_TLS_CERTIFICATE)"),
+            Option(name: "tls-key", value: "FILE", summary: "and their key (GATEWAY_TLS_KEY)"),
             Option(name: "url", value: "URL", summary: "where to look for a running gateway"),
             Option(name: "providers", value: "DIR", summary: "folder of further manifests (GATEWAY_PROVIDERS)"),
             .json,

@@ -44,16 +44,30 @@ enum ServeCommand: Command {
             ("address", .string(server.addresses.joined(separator: ", "))),
             ("database", .string(configuration.database))
         )
+        let manager = ServiceManager(socket: ProcessInfo.processInfo.environment["NOTIFY_SOCKET"])
+        tell(manager, .ready)
         while true {
             let signal = Signals.waitForSignal()
             if signal == SIGTERM || signal == SIGINT { break }
+            tell(manager, .reloading)
             server.reload { () throws(ConfigurationError) in
                 try GatewayConfiguration(flags: arguments.values, environment: .ofProcess)
             }
+            tell(manager, .ready)
         }
+        tell(manager, .stopping)
         Log.info("stopping")
         server.stop()
         Log.info("stopped")
         return .success
+    }
+
+    /// Whether the manager hears it changes nothing for those who ask the gateway.
+    private static func tell(_ manager: ServiceManager?, _ state: ServiceManager.State) {
+        do throws(SystemError) {
+            try manager?.tell(state)
+        } catch {
+            Log.warning("the service manager was not told", ("reason", .string("\(error)")))
+        }
     }
 }

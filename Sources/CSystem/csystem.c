@@ -13,6 +13,7 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 _Static_assert(sizeof(struct csystem_event) == sizeof(struct epoll_event), "one layout, so that no event is copied");
@@ -288,4 +289,21 @@ void csystem_lock_given_up(const void *lock) { (void)lock; }
 const char *csystem_error_text(int code) {
     const char *text = strerrordesc_np(code);
     return text != NULL ? text : "Unknown error";
+}
+
+// MARK: a datagram to a Unix socket
+
+int csystem_unix_datagram(const char *path, const void *bytes, size_t count) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t length = strlen(path);
+    if (length == 0 || length >= sizeof address.sun_path) return -EINVAL;
+    memcpy(address.sun_path, path, length);
+    if (path[0] == '@') address.sun_path[0] = 0;
+    int descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) return -errno;
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + (path[0] != '@'));
+    ssize_t sent = sendto(descriptor, bytes, count, MSG_NOSIGNAL, (const struct sockaddr *)&address, size);
+    int result = sent < 0 ? -errno : 0;
+    close(descriptor);
+    return result;
 }

@@ -24,7 +24,7 @@ public struct Doctor {
         }
 
         /// Stable words for machines: `configuration`, `keys`, `provider`, `manifests`, `products`, `database`,
-        /// `disk`, `files`, `gateway`.
+        /// `disk`, `files`, `gateway`, `tls`, `notify`.
         public var area: String
         public var state: State
         public var text: String
@@ -61,6 +61,7 @@ public struct Doctor {
         }
         guard let configuration else { return }
         settings(configuration)
+        reachability(configuration)
         providers(configuration)
         database(configuration)
         files(configuration, flags)
@@ -125,6 +126,16 @@ public struct Doctor {
 
     /// Secrets that a stranger might guess; what they are is never told.
     private mutating func secrets(_ configuration: GatewayConfiguration) {
+        let admins = (configuration.environment["GATEWAY_ADMIN_KEY"] ?? "").components(separatedBy: ",")
+        let readers = (configuration.environment["GATEWAY_READ_KEY"] ?? "").components(separatedBy: ",")
+        if !Set(admins).isDisjoint(with: Set(readers).subtracting([""])) {
+            add(
+                "keys",
+                .warning,
+                "GATEWAY_ADMIN_KEY and GATEWAY_READ_KEY share a key: whoever may read may do everything",
+                hint: "use another key for each"
+            )
+        }
         let names = ["GATEWAY_ADMIN_KEY", "GATEWAY_READ_KEY", "REVENUECAT_WEBHOOK_AUTHORIZATION"]
         for name in names {
             guard let value = configuration.environment[name] else { continue }

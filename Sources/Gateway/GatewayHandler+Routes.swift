@@ -64,6 +64,22 @@ extension GatewayHandler {
             guard enter(.audit, request, &response), isRead(request, &response) else { return .done }
             return audit(request, &response)
         }
+        if unsafe RequestTarget.equals(path, "/v1/providers") {
+            guard enter(.providers, request, &response), isRead(request, &response) else { return .done }
+            return providers(request, &response)
+        }
+        if unsafe RequestTarget.equals(path, "/v1/purchases/parked") {
+            guard enter(.parked, request, &response), isRead(request, &response) else { return .done }
+            return parkedPurchases(request, &response)
+        }
+        if unsafe RequestTarget.equals(path, "/v1/purchases/overlapping") {
+            guard enter(.overlapping, request, &response), isRead(request, &response) else { return .done }
+            return overlappingPurchases(request, &response, ticket)
+        }
+        if unsafe RequestTarget.equals(path, "/admin") {
+            guard enter(.page, request, &response), isRead(request, &response) else { return .done }
+            return showPage(&response)
+        }
         if unsafe RequestTarget.equals(path, "/metrics") {
             guard enter(.metrics, request, &response), isRead(request, &response) else { return .done }
             return metrics(request, &response, ticket)

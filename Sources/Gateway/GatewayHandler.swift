@@ -18,6 +18,8 @@ enum LoopMessage: Sendable {
     case ready(ReplyTicket, Bool)
     /// The text of the metrics, for the request that asked for it.
     case measured(ReplyTicket, [UInt8])
+    /// People who pay twice, for the request that asked for them; nil when they could not be counted.
+    case overlapping(ReplyTicket, CountedOverlap?)
     /// The configuration was read again.
     case configured(GatewayContext)
     /// For the streams of `GET /v1/changes`.
@@ -129,6 +131,8 @@ final class GatewayHandler: RequestHandler {
         case .ready(let ticket, let isReady):
             reply(to: ticket, replies) { response in writeReadiness(isReady, &response) }
         case .measured(let ticket, let text): reply(to: ticket, replies) { response in send(text, &response) }
+        case .overlapping(let ticket, let counted):
+            reply(to: ticket, replies) { response in writeOverlapping(counted, &response) }
         case .configured(let context):
             self.context = context
             defaultEntitlement = context.defaultEntitlement.map { $0 }

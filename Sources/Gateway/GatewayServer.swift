@@ -119,6 +119,7 @@ public final class GatewayServer: Sendable {
             ) { loop, mailbox in
                 try GatewayHandler(context: context, loop: loop, mailbox: mailbox)
             }
+            if let tls { services.measurements.setCertificate(secondsLeft: tls.secondsLeft) }
             services.measurements.setConnections { [weak server] in server?.connectionCount ?? 0 }
             loops.set(server.mailboxes)
             publishedKeys?.begin()
@@ -217,7 +218,9 @@ public final class GatewayServer: Sendable {
     /// cannot be used leave the old ones in use.
     private func reloadTLS(_ files: TLSFiles) {
         do throws(ConfigurationError) {
-            server.useTLS(try files.load())
+            let context = try files.load()
+            server.useTLS(context)
+            services.measurements.setCertificate(secondsLeft: context.secondsLeft)
             Log.info("the TLS certificate was read again", ("file", .string(files.certificate)))
         } catch {
             Log.error("the TLS certificate could not be read again", ("reason", .string(error.description)))

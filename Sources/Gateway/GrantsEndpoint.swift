@@ -64,9 +64,13 @@ extension GatewayHandler {
         guard let grantID = unsafe RequestTarget.text(grantID) else {
             return refuse("grant_id: expected UTF-8", &response)
         }
+        let reason = parameter("reason", of: request)
+        guard reason.map({ !$0.isEmpty && $0.utf8.count <= Self.reasonBytesMax }) ?? true else {
+            return refuse("reason: expected a text, for whoever asks later why", &response)
+        }
         let actor = Actor(keyID: key.id, at: now)
         return submit(
-            .endGrant(user: user, grantID: grantID, by: actor),
+            .endGrant(user: user, grantID: grantID, reason: reason, by: actor),
             .grantEnded(grantID: grantID),
             ticket,
             &response

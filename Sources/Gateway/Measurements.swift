@@ -8,6 +8,9 @@ final class Measurements: Sendable {
     let requests: [RequestMeasurements]
     let startedAt = UnixMillis(wallClockMillis())
 
+    /// Seconds since 1970 at which the certificate ends; 0 where no TLS is spoken.
+    private let certificateSeconds = Gauge()
+
     private struct State {
         var webhooks: [String: WebhookMeasurements] = [:]
         var connections: @Sendable () -> Int = { 0 }
@@ -37,4 +40,15 @@ final class Measurements: Sendable {
     }
 
     var openConnections: Int { state.withLock(\.connections)() }
+
+    /// When the TLS certificate ends; nil where no TLS is spoken.
+    var certificateEnd: UnixMillis? {
+        let seconds = certificateSeconds.value
+        return seconds == 0 ? nil : UnixMillis(Int64(seconds) * 1000)
+    }
+
+    /// - Parameter secondsLeft: Until the certificate that is in use from now on ends.
+    func setCertificate(secondsLeft: Int64) {
+        certificateSeconds.set(Int(wallClockMillis() / 1000 + secondsLeft))
+    }
 }

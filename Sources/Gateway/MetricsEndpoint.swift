@@ -39,13 +39,16 @@ extension MetricsText {
     ) {
         self.init()
         process(services.measurements)
+        certificate(services.measurements.certificateEnd)
         requests(services.measurements)
         webhooks(services.measurements)
         writer(services.store)
         switch result {
         case .success(let result):
             counts(result.counts)
-            overlapping(result.overlappingUsers)
+            overlapping(result.overlapping?.people.count)
+            files(result.fileBytes)
+            notifications(result.counts, services.receivers, now: now)
             arrivals(result.counts, services.measurements, now: now)
             memory(result.residentBytes)
         case .failure(let error): Log.error("a count failed", ("reason", .string(error.description)))
@@ -64,6 +67,38 @@ extension MetricsText {
         }
         metric("gateway_log_lines_dropped_total", .counter, "Log lines that nobody read in time.") {
             $0.value(Log.droppedCount)
+        }
+    }
+
+    /// Not told where no TLS is spoken.
+    fileprivate mutating func certificate(_ end: UnixMillis?) {
+        guard let end else { return }
+        metric("gateway_tls_certificate_end_seconds", .gauge, "When the TLS certificate ends, in seconds since 1970.") {
+            $0.value(Double(end.value) / 1000)
+        }
+    }
+
+    fileprivate mutating func files(_ files: [(file: String, bytes: Int)]) {
+        metric("gateway_database_bytes", .gauge, "Size of the database and of its log of writes.") {
+            for (file, bytes) in files { $0.value(bytes, ["file": file]) }
+        }
+    }
+
+    /// By the number of the receiver in the list `notify`: what stands in an address is nobody's business here.
+    fileprivate mutating func notifications(_ counts: StoreCounts, _ receivers: [NotifyReceiver], now: UnixMillis) {
+        func number(_ receiver: String) -> String {
+            receivers.firstIndex { $0.id == receiver }.map { String($0) } ?? "former"
+        }
+        let byNumber = Dictionary(grouping: counts.messages) { number($0.receiver) }
+        metric("gateway_notifications", .gauge, "Notifications that wait, and those that were given up.") {
+            for (number, counts) in byNumber.sorted(by: { $0.key < $1.key }) {
+                $0.value(counts.reduce(0) { $0 + $1.waiting }, ["receiver": number, "state": "waiting"])
+                $0.value(counts.reduce(0) { $0 + $1.dead }, ["receiver": number, "state": "dead"])
+            }
+        }
+        metric("gateway_notification_oldest_seconds", .gauge, "Age of the oldest notification that waits.") {
+            guard let oldest = counts.oldestMessage else { return }
+            $0.value(Double(max(0, now.value - oldest.value)) / 1000)
         }
     }
 

@@ -20,7 +20,11 @@ enum Route: UInt8, CaseIterable, Sendable {
     case export
     case changes
     case notifications
+    case providers
+    case parked
+    case overlapping
     case metrics
+    case page
     case health
     case readiness
 
@@ -45,7 +49,11 @@ enum Route: UInt8, CaseIterable, Sendable {
         case .export: "/v1/users/{user_id}/export"
         case .changes: "/v1/changes"
         case .notifications: "/v1/notifications"
+        case .providers: "/v1/providers"
+        case .parked: "/v1/purchases/parked"
+        case .overlapping: "/v1/purchases/overlapping"
         case .metrics: "/metrics"
+        case .page: "/admin"
         case .health: "/healthz"
         case .readiness: "/readyz"
         }
@@ -54,7 +62,9 @@ enum Route: UInt8, CaseIterable, Sendable {
     /// For operators only: with an address of its own (`--admin-listen`) it is nowhere else.
     var isForOperators: Bool {
         switch self {
-        case .user, .grants, .grant, .identities, .events, .replay, .audit, .export, .notifications, .metrics: true
+        case .user, .grants, .grant, .identities, .events, .replay, .audit, .export, .notifications, .providers,
+            .parked, .overlapping, .metrics, .page:
+            true
         case .other, .entitlement, .entitlementByQuery, .gate, .query, .webhook, .sync, .appStoreTransactions,
             .offers, .changes, .health, .readiness:
             false

@@ -13,14 +13,23 @@ final class StoreCounting: Sendable {
     struct Result: Sendable {
         var counts: StoreCounts
         /// Nil before the first count of them.
-        var overlappingUsers: Int?
+        var overlapping: CountedOverlap?
+        /// Bytes of the database and of its log of writes.
+        var fileBytes: [(file: String, bytes: Int)]
         /// Bytes of the process in memory.
         var residentBytes: Int?
     }
 
     private struct Request: Sendable {
         var policy: EntitlementPolicy
-        var reply: @Sendable (Swift.Result<Result, StorageError>) -> Void
+        var question: Question
+    }
+
+    /// What is asked, and who is to be told.
+    private enum Question: Sendable {
+        case counts(@Sendable (Swift.Result<Result, StorageError>) -> Void)
+        /// Waits for the count when there is none yet.
+        case overlapping(@Sendable (CountedOverlap?) -> Void)
     }
 
     /// More waiting questions than connections that ask them do not happen in good faith.
@@ -39,7 +48,13 @@ final class StoreCounting: Sendable {
         _ policy: EntitlementPolicy,
         _ reply: @escaping @Sendable (Swift.Result<Result, StorageError>) -> Void
     ) -> Bool {
-        mailbox.post(Request(policy: policy, reply: reply))
+        mailbox.post(Request(policy: policy, question: .counts(reply)))
+    }
+
+    /// Tells who pays twice: what was counted last while that is young enough, else a new count. False when too many wait;
+    /// then `reply` is never called.
+    func askOverlapping(_ policy: EntitlementPolicy, _ reply: @escaping @Sendable (CountedOverlap?) -> Void) -> Bool {
+        mailbox.post(Request(policy: policy, question: .overlapping(reply)))
     }
 
     /// Ends the thread. To be called once.
@@ -53,8 +68,13 @@ final class StoreCounting: Sendable {
         var waiting = ContiguousArray<Request>()
         while mailbox.wait(milliseconds: nil) {
             mailbox.drain(into: &waiting)
-            for request in waiting { request.reply(counter.result()) }
-            if let policy = waiting.last?.policy { counter.countOverlapping(policy) }
+            for request in waiting {
+                if case .counts(let reply) = request.question { reply(counter.result()) }
+            }
+            let overlap = waiting.last.flatMap { counter.countOverlapping($0.policy) }
+            for request in waiting {
+                if case .overlapping(let reply) = request.question { reply(overlap) }
+            }
             waiting.removeAll(keepingCapacity: true)
         }
     }
@@ -75,7 +95,7 @@ final class StoreCounting: Sendable {
         private let store: SQLiteStore
         private var reader: SQLiteReader?
         private var counts: Known<StoreCounts>?
-        private var overlapping: Known<Int>?
+        private var overlapping: Known<CountedOverlap>?
         private var overlappingPolicy: EntitlementPolicy?
 
         init(store: SQLiteStore) {
@@ -89,7 +109,8 @@ final class StoreCounting: Sendable {
                 return .success(
                     Result(
                         counts: counts.value,
-                        overlappingUsers: overlapping?.value,
+                        overlapping: overlapping?.value,
+                        fileBytes: fileBytes(),
                         residentBytes: ProcessMemory.residentBytes()
                     )
                 )
@@ -99,16 +120,27 @@ final class StoreCounting: Sendable {
             }
         }
 
-        func countOverlapping(_ policy: EntitlementPolicy) {
+        /// Nil when it could not be counted.
+        func countOverlapping(_ policy: EntitlementPolicy) -> CountedOverlap? {
             let last = overlappingPolicy == policy ? overlapping : nil
             do throws(StorageError) {
-                overlapping = try known(last) { reader throws(StorageError) in
-                    try reader.overlappingPeople(policy, at: UnixMillis(wallClockMillis()))
+                let counted = try known(last) { reader throws(StorageError) in
+                    let moment = UnixMillis(wallClockMillis())
+                    return CountedOverlap(people: try reader.overlappingPeople(policy, at: moment), at: moment)
                 }
+                overlapping = counted
                 overlappingPolicy = policy
+                return counted.value
             } catch {
                 reader = nil
                 Log.error("a count failed", ("reason", .string(error.description)))
+                return nil
+            }
+        }
+
+        private func fileBytes() -> [(file: String, bytes: Int)] {
+            [("database", store.path), ("log", store.path + "-wal")].compactMap { file, path in
+                FileSize.bytes(of: path).map { (file, $0) }
             }
         }
 
@@ -128,4 +160,10 @@ final class StoreCounting: Sendable {
             return Known(value: value, until: started.adding(milliseconds: age))
         }
     }
+}
+
+/// Who pays twice, and when that was found.
+struct CountedOverlap: Sendable {
+    var people: OverlappingPeople
+    var at: UnixMillis
 }

@@ -9,7 +9,7 @@ public struct TLSFiles: Sendable, Equatable {
     public var key: String
 
     /// Below this many days the start and each renewal say how many are left.
-    private static let daysWarned = 14
+    static let daysWarned: Int64 = 14
 
     /// Nil when neither is named.
     ///
@@ -34,15 +34,19 @@ public struct TLSFiles: Sendable, Equatable {
         self.key = key
     }
 
-    /// Reads both files, and says so when the certificate ends soon or has ended.
-    func load() throws(ConfigurationError) -> TLSContext {
-        let context: TLSContext
+    /// Reads both files.
+    func read() throws(ConfigurationError) -> TLSContext {
         do throws(TLSError) {
-            context = try TLSContext(certificate: certificate, key: key)
+            return try TLSContext(certificate: certificate, key: key)
         } catch {
             let flag = error.part == .certificate ? "--tls-certificate" : "--tls-key"
             throw ConfigurationError("\(flag) \(error.file)", error.reason, hint: error.hint)
         }
+    }
+
+    /// Reads both files, and says so when the certificate ends soon or has ended.
+    func load() throws(ConfigurationError) -> TLSContext {
+        let context = try read()
         let days = context.secondsLeft / 86_400
         if context.secondsLeft < 0 {
             Log.error("the TLS certificate is not valid any more", ("file", .string(certificate)))

@@ -122,6 +122,8 @@ extension GatewayHandler {
         json.string(latest?.status(at: question.moment).name ?? Status.none.name)
         json.key("entitled")
         json.bool(latest?.isEntitled(at: question.moment) ?? false)
+        json.key("since")
+        json.time(purchase.facts.map(\.beginning).min())
         json.key("access_until")
         json.time(latest?.end)
         json.key("period_end")
@@ -169,5 +171,16 @@ extension GatewayHandler {
         json.key("ended_at")
         json.time(grant.endedAt)
         json.raw("}")
+    }
+}
+
+extension ToldFact {
+    /// The earliest moment that the fact speaks of.
+    fileprivate var beginning: UnixMillis {
+        switch recorded.fact {
+        case .state(let state): min(state.purchasedAt ?? at, state.periodStart ?? at, at)
+        case .payment(let payment): min(payment.paidAt ?? at, payment.periodStart ?? at, at)
+        case .adjustment, .owner, .customer, .superseded: at
+        }
     }
 }

@@ -38,21 +38,31 @@ extension SQLiteReader {
             default: continue
             }
         }
-        let arrivals = try database.prepare("SELECT provider, received_at FROM last_arrival")
-        while try arrivals.step() {
-            counts.lastArrivals[ProviderID(arrivals.text(0))] = UnixMillis(arrivals.integer(1))
-        }
+        counts.lastArrivals = try lastArrivals()
+        counts.messages = try messageCounts()
+        counts.oldestMessage = try oldestMessage()
         return counts
+    }
+
+    /// When the newest event of each provider came.
+    public func lastArrivals() throws(StorageError) -> [ProviderID: UnixMillis] {
+        letGo()
+        let query = try database.prepare("SELECT provider, received_at FROM last_arrival")
+        var arrivals: [ProviderID: UnixMillis] = [:]
+        while try query.step() { arrivals[ProviderID(query.text(0))] = UnixMillis(query.integer(1)) }
+        return arrivals
     }
 
     /// People with two or more live purchases that will renew: they pay twice. Goes through the index of all owners, and
     /// reads the purchases of those who have two: for a million users that takes a second, not a moment.
     ///
     /// - Parameter moment: What is live is judged at this time.
+    /// - Parameter listed: So many of them are named.
     public func overlappingPeople(
         _ policy: EntitlementPolicy,
-        at moment: UnixMillis
-    ) throws(StorageError) -> Int {
+        at moment: UnixMillis,
+        listed: Int = 500
+    ) throws(StorageError) -> OverlappingPeople {
         letGo()
         let candidates = try database.prepare(
             """
@@ -72,18 +82,32 @@ extension SQLiteReader {
                 SELECT user_id FROM person WHERE person = (SELECT person FROM person WHERE user_id = ?1))
             """
         )
-        var count = 0
+        var people = OverlappingPeople()
         while try candidates.step() {
-            purchases.bind(1, candidates.text(0))
+            let user = candidates.text(0)
+            purchases.bind(1, user)
             var found: [Candidate] = []
+            var providers: [String: ProviderID] = [:]
             while try purchases.step() {
                 let record = try SQLiteTransaction.record(purchases)
                 guard let outcome = record.outcome else { continue }
                 found.append(Candidate(purchaseID: record.purchaseID, outcome: outcome))
+                providers[record.purchaseID] = record.provider
             }
             purchases.reset()
-            if !policy.overlapping(found, at: moment).isEmpty { count += 1 }
+            let overlapping = policy.overlapping(found, at: moment)
+            guard !overlapping.isEmpty else { continue }
+            people.count += 1
+            guard people.listed.count < listed else { continue }
+            let live = overlapping.map { candidate in
+                OverlappingPeople.Purchase(
+                    purchaseID: candidate.purchaseID,
+                    provider: providers[candidate.purchaseID],
+                    end: policy.elect([candidate]).entitlements.compactMap(\.end).max()
+                )
+            }
+            people.listed.append(OverlappingPeople.Person(user: user, purchases: live))
         }
-        return count
+        return people
     }
 }

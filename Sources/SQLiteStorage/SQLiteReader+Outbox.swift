@@ -66,6 +66,13 @@ extension SQLiteReader {
         return counts
     }
 
+    /// When the oldest message that waits was made; nil for none.
+    package func oldestMessage() throws(StorageError) -> UnixMillis? {
+        letGo()
+        let query = try database.prepare("SELECT created_at FROM outbox WHERE dead_at IS NULL ORDER BY seq LIMIT 1")
+        return try query.step() ? UnixMillis(query.integer(0)) : nil
+    }
+
     private static let messageColumns =
         "SELECT seq, receiver, user_id, message_id, body, created_at, attempts, dead_at, reason FROM outbox"
 

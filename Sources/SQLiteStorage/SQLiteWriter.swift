@@ -206,7 +206,8 @@ final class SQLiteWriter {
         switch command {
         case .ingest(let incoming): return .ingested(try ingest(incoming, &changed))
         case .grant(let request): return try grant(request, &changed)
-        case .endGrant(let user, let grantID, let actor): return try endGrant(user, grantID, actor, &changed)
+        case .endGrant(let user, let grantID, let reason, let actor):
+            return try endGrant(user, grantID, reason, actor, &changed)
         case .addIdentity(let request): return try addIdentity(request, &changed)
         case .submitPurchase(let submission): return try submit(submission, &changed)
         case .erase(let user, let actor):
@@ -432,6 +433,7 @@ final class SQLiteWriter {
     private func endGrant(
         _ user: UserID,
         _ grantID: String,
+        _ reason: String?,
         _ actor: Actor,
         _ changed: inout [ChangedRow]
     ) throws(StorageError) -> StoreResult {
@@ -450,7 +452,7 @@ final class SQLiteWriter {
             at: actor.at
         )
         _ = try ingest(event, &changed)
-        try audit("end_grant", user, actor, grantID)
+        try audit("end_grant", user, actor, reason.map { "\(grantID): \($0)" } ?? grantID)
         return .grantEnded
     }
 

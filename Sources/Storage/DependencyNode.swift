@@ -8,6 +8,13 @@ extension Ownership.Dependency {
         case .user(let user): "u:\(user.value)"
         }
     }
+
+    /// The customer that a name stands for; nil for a user's. A provider's name has no colon.
+    package static func customer(ofNode node: String) -> CustomerID? {
+        let parts = node.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0] == "c" else { return nil }
+        return CustomerID(provider: ProviderID(String(parts[1])), value: String(parts[2]))
+    }
 }
 
 extension Holder {

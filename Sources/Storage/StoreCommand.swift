@@ -4,7 +4,7 @@ public import Entitlements
 public enum StoreCommand: Sendable {
     case ingest(IncomingEvent)
     case grant(GrantRequest)
-    case endGrant(user: UserID, grantID: String, by: Actor)
+    case endGrant(user: UserID, grantID: String, reason: String?, by: Actor)
     case addIdentity(IdentityRequest)
     /// An app hands in a purchase for a user.
     case submitPurchase(PurchaseSubmission)

@@ -12,5 +12,10 @@ public struct StoreCounts: Hashable, Sendable {
     /// When the newest event of each provider came.
     public var lastArrivals: [ProviderID: UnixMillis] = [:]
 
+    /// Notifications that wait and that were given up, by receiver.
+    package var messages: [OutboxCount] = []
+    /// When the oldest notification that waits was made; nil for none.
+    public var oldestMessage: UnixMillis?
+
     public init() {}
 }

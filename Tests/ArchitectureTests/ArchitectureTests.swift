@@ -24,7 +24,7 @@ struct ArchitectureTests {
         "Gateway": [
             "HTTPServer", "TLS", "Outbound", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers",
             "Storage",
-            "SQLiteStorage", "Licensing", "Foundation", "Synchronization",
+            "SQLiteStorage", "Licensing", "CEmbedded", "Foundation", "Synchronization",
         ],
         "Bench": ["Storage", "Entitlements", "Crypto", "CSQLite", "Foundation", "Glibc"],
         "CLI": ["Gateway", "Platform", "Foundation", "FoundationNetworking", "Synchronization"],

@@ -181,6 +181,26 @@ struct EncryptionTests {
 
     // MARK: - New files
 
+    @Test(.enabled(if: hasCurl, "curl is not installed"))
+    func theEndOfTheCertificateIsMeasured() throws {
+        let (gateway, files) = try Self.gateway()
+        try gateway.start()
+        let base = "https://localhost:\(gateway.port)"
+        let key = ["-H", "Authorization: Bearer \(RunningGateway.readKey)"]
+        func daysLeft(_ files: TestCertificate) throws -> Double {
+            let reading = try MetricsReading(try Self.curl(gateway, files, key + [base + "/metrics"]))
+            return (reading["gateway_tls_certificate_end_seconds"] - Date().timeIntervalSince1970) / 86_400
+        }
+        #expect(abs(try daysLeft(files) - 30) < 0.1)
+        let new = try TestCertificate("new", in: gateway.folder, days: 90)
+        try gateway.write(gateway.text(of: "new.crt"), to: "first.crt")
+        try gateway.write(gateway.text(of: "new.key"), to: "first.key")
+        gateway.hangUp()
+        try Self.eventually { gateway.text(of: "gateway.log").contains("was read again") }
+        #expect(abs(try daysLeft(new) - 90) < 0.1)
+        try gateway.stop()
+    }
+
     @Test func newFilesAreTakenAndBrokenOnesAreNot() throws {
         let (gateway, files) = try Self.gateway("before")
         try gateway.start()

@@ -97,6 +97,10 @@ struct MetricsTests {
             moved.insert("process_resident_memory_bytes")
         }
 
+        let log = "gateway_database_bytes{file=\"log\"}"
+        #expect(after[log] > before[log] && after["gateway_database_bytes{file=\"database\"}"] > 4096)
+        moved.insert("gateway_database_bytes")
+
         let more = (0..<5).map { _ in HTTPConnection(port: gateway.port) }
         for connection in more { #expect(try connection.send(HTTPRequest(target: "/healthz")).status == 200) }
         #expect(try MetricsReading.of(gateway)["gateway_open_connections"] == Double(more.count + 1))
@@ -240,5 +244,19 @@ struct MetricsTests {
             guard ContinuousClock.now < end else { throw GatewayTestError("it is never ready again") }
             Thread.sleep(forTimeInterval: 0.05)
         }
+    }
+
+    @Test func notificationsThatWaitAreTold() throws {
+        let receiver = try TestReceiver { _, _ in 500 }
+        let gateway = try RunningGateway(["NOTIFY_SECRET": TestReceiver.secret], config: receiver.config).start()
+        let waiting = "gateway_notifications{receiver=\"0\",state=\"waiting\"}"
+        #expect(try MetricsReading.of(gateway).samples["gateway_notification_oldest_seconds"] == nil)
+        try gateway.grant("u1", until: nil)
+        let reading = try Self.waited(gateway) { $0[waiting] == 1 }
+        #expect(reading["gateway_notifications{receiver=\"0\",state=\"dead\"}"] == 0)
+        #expect(reading["gateway_notification_oldest_seconds"] >= 0)
+        #expect(reading.samples["gateway_notification_oldest_seconds"] != nil)
+        let text = try gateway.ask("GET", "/metrics").text
+        #expect(!text.contains("127.0.0.1"), "an address of a receiver is nobody's business here")
     }
 }

@@ -10,7 +10,8 @@ struct OperatorTests {
         ("GET", "/v1/users/u1"), ("DELETE", "/v1/users/u1"), ("PUT", "/v1/users/u1"),
         ("POST", "/v1/users/u1/grants"), ("DELETE", "/v1/users/u1/grants/g1"), ("POST", "/v1/users/u1/identities"),
         ("GET", "/v1/events"), ("POST", "/v1/events/creem/evt_1/replay"), ("GET", "/v1/audit"), ("GET", "/metrics"),
-        ("POST", "/v1/audit"), ("GET", "/admin"),
+        ("POST", "/v1/audit"), ("GET", "/admin"), ("GET", "/v1/providers"), ("GET", "/v1/purchases/parked"),
+        ("GET", "/v1/purchases/overlapping"),
     ]
 
     // EVIDENCE ADMIN-1
@@ -43,7 +44,9 @@ struct OperatorTests {
         #expect(try ask("POST", "/v1/events/creem/evt_1/replay") == 200)
         #expect(try ask("GET", "/v1/audit") == 200)
         #expect(try ask("GET", "/metrics") == 200)
-        #expect(try ask("GET", "/readyz") == 200)
+        for path in ["/admin", "/v1/providers", "/v1/purchases/parked", "/v1/purchases/overlapping", "/readyz"] {
+            #expect(try ask("GET", path) == 200, "\(path)")
+        }
         #expect(try ask("DELETE", "/v1/users/u1") == 204)
         #expect(gateway.text(of: "gateway.log").contains("127.0.0.1:\(adminPort)"))
     }

@@ -232,7 +232,7 @@ struct ReplayTests {
                     overlapping.insert(view.ids.sorted())
                 }
             }
-            #expect(try reader.overlappingPeople(history.policy, at: moment) == overlapping.count, "\(name)")
+            #expect(try reader.overlappingPeople(history.policy, at: moment).count == overlapping.count, "\(name)")
         }
     }
 

@@ -57,6 +57,9 @@ int csystem_address_parse(const char *text, struct csystem_address *address);
 // `text` has room for CSYSTEM_ADDRESS_TEXT_MAX bytes.
 void csystem_address_text(const struct csystem_address *address, char *text);
 
+// Sends one datagram to a Unix socket; a `path` that begins with `@` is an abstract name. 0, or a negative errno.
+int csystem_unix_datagram(const char *path, const void *bytes, size_t count);
+
 // A bound, not yet listening, non-blocking TCP socket. `share_port` sets SO_REUSEPORT before the bind.
 int csystem_tcp_bind(const struct csystem_address *address, int share_port);
 // Lets later sockets with SO_REUSEPORT bind to the address that `descriptor` already holds.

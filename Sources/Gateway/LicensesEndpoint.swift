@@ -29,19 +29,23 @@ extension GatewayHandler {
         _ ticket: ReplyTicket
     ) -> Disposition {
         if rest.count == 0 {
+            route = .licenses
             guard isMethod(.post, "POST", request, &response) else { return .done }
             return createLicense(request, &response, ticket)
         }
         let path = unsafe UnsafeRawBufferPointer(rebasing: rest[1...])
         if unsafe RequestTarget.equals(path, "activate") {
+            route = .licenseActivation
             guard isMethod(.post, "POST", request, &response) else { return .done }
             return activate(request, &response, ticket)
         }
         if unsafe RequestTarget.equals(path, "validate") {
+            route = .licenseValidation
             guard isMethod(.post, "POST", request, &response) else { return .done }
             return validate(request, &response)
         }
         if unsafe RequestTarget.equals(path, "deactivate") {
+            route = .licenseDeactivation
             guard isMethod(.post, "POST", request, &response) else { return .done }
             return deactivate(request, &response, ticket)
         }
@@ -51,6 +55,7 @@ extension GatewayHandler {
             return .done
         }
         guard let below = unsafe below else {
+            route = .license
             switch request.method {
             case .get, .head: return showLicense(licenseID, request, &response)
             case .delete: return revokeLicense(licenseID, request, &response, ticket)
@@ -60,6 +65,7 @@ extension GatewayHandler {
             }
         }
         if unsafe RequestTarget.equals(below, "key") {
+            route = .licenseKey
             guard isMethod(.post, "POST", request, &response) else { return .done }
             return replaceKey(licenseID, request, &response, ticket)
         }

@@ -22,10 +22,14 @@ struct ArchitectureTests {
             "Storage", "Licensing", "Entitlements", "Platform", "Crypto", "CSQLite", "CEmbedded", "Synchronization",
         ],
         "Gateway": [
-            "HTTPServer", "TLS", "Outbound", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers", "Storage",
-            "SQLiteStorage", "Licensing", "Foundation", "FoundationNetworking", "Synchronization",
+            "HTTPServer", "TLS", "Outbound", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers",
+            "Storage",
+            "SQLiteStorage", "Licensing", "CEmbedded", "Foundation", "FoundationNetworking", "Synchronization",
         ],
         "Bench": ["Storage", "Entitlements", "Crypto", "CSQLite", "Foundation", "Glibc"],
+        "EntitlementClient": [
+            "COpenSSL", "CryptoKit", "Foundation", "FoundationNetworking", "Observation", "SwiftUI",
+        ],
         "CLI": ["Gateway", "Platform", "Foundation", "FoundationNetworking", "Synchronization"],
     ]
 

@@ -5,7 +5,7 @@ internal import Foundation
 #endif
 
 /// Requests to one gateway. Follows no redirect, keeps no cookie and no answer.
-struct GatewayConnection: Sendable {
+final class GatewayConnection: Sendable {
     private struct Problem: Decodable {
         var code: String
         var detail: String?
@@ -15,6 +15,7 @@ struct GatewayConnection: Sendable {
 
     private let base: URL
     private let session: URLSession
+    private let exchanges = Exchanges(bytesMax: answerBytesMax)
 
     init(_ base: URL) {
         self.base = base
@@ -22,7 +23,12 @@ struct GatewayConnection: Sendable {
         configuration.httpCookieStorage = nil
         configuration.httpShouldSetCookies = false
         configuration.urlCache = nil
-        session = URLSession(configuration: configuration)
+        session = URLSession(configuration: configuration, delegate: exchanges, delegateQueue: nil)
+    }
+
+    /// The session keeps its delegate until then.
+    deinit {
+        session.finishTasksAndInvalidate()
     }
 
     /// A JSON answer of the gateway.
@@ -93,15 +99,13 @@ struct GatewayConnection: Sendable {
     }
 
     private func send(_ request: URLRequest) async throws(EntitlementClientError) -> Data {
+        let status: Int
         let data: Data
-        let response: URLResponse
         do {
-            (data, response) = try await session.data(for: request, delegate: RedirectRefusal())
+            (status, data) = try await exchanges.send(request, by: session)
         } catch {
             throw .unreachable(error.localizedDescription)
         }
-        guard let status = (response as? HTTPURLResponse)?.statusCode else { throw .unreadable("no status") }
-        guard data.count <= Self.answerBytesMax else { throw .unreadable("it is too long") }
         switch status {
         case 200, 201: return data
         case 401: throw .unauthorized
@@ -109,18 +113,5 @@ struct GatewayConnection: Sendable {
             let problem = try? JSONDecoder().decode(Problem.self, from: data)
             throw .refused(status: status, code: problem?.code ?? "", detail: problem?.detail ?? "")
         }
-    }
-}
-
-/// A redirect would carry the user's token to another address: it is taken as the answer.
-private final class RedirectRefusal: NSObject, URLSessionTaskDelegate {
-    func urlSession(
-        _ session: URLSession,
-        task: URLSessionTask,
-        willPerformHTTPRedirection response: HTTPURLResponse,
-        newRequest request: URLRequest,
-        completionHandler: @escaping @Sendable (URLRequest?) -> Void
-    ) {
-        completionHandler(nil)
     }
 }

@@ -27,7 +27,10 @@ struct APIFuzzTests {
         """
 
     @Test(
-        .enabled(if: program != nil, "schemathesis is not installed: scripts/test installs it where there is a network"),
+        .enabled(
+            if: program != nil,
+            "schemathesis is not installed: scripts/test installs it where there is a network"
+        ),
         arguments: [
             ("a key", "^/v1/(me/|gate$)", true), ("a user token", "^/v1/(me/|gate$)", false),
         ]
@@ -47,7 +50,7 @@ struct APIFuzzTests {
                 "http://\(gateway.listen)/openapi.json", "--header", "Authorization: Bearer \(token)", "--checks",
                 "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance",
                 "--phases", "examples,coverage,fuzzing", "--max-examples", "12", "--generation-deterministic",
-                "--generation-database", "none", "--suppress-health-check", "all", "--request-timeout", "20", "--no-color",
+                "--suppress-health-check", "all", "--request-timeout", "20", "--no-color",
             ] + chosen,
             in: gateway.folder,
             seconds: 240

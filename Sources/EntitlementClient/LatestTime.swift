@@ -9,6 +9,9 @@ struct LatestTime: Sendable {
     /// A clock that is further behind than this was turned back.
     static let toleranceSeconds = 86_400.0
 
+    /// So that asking often does not wear out a disk.
+    private static let writtenEverySeconds = 60.0
+
     private let places: [PrivateFile]
 
     init(_ places: [PrivateFile]) {
@@ -31,8 +34,8 @@ struct LatestTime: Sendable {
 
     func note(_ moment: Date) throws(EntitlementClientError) {
         let known = places.compactMap { $0.read(Seen.self)?.at }
-        // The same in all of them: nothing to write.
-        if known.count == places.count, known.allSatisfy({ $0 >= moment }) { return }
+        let isKnown = known.allSatisfy { $0.addingTimeInterval(Self.writtenEverySeconds) > moment }
+        if known.count == places.count, isKnown { return }
         let latest = max(moment, known.max() ?? moment)
         for place in places { try place.write(Seen(at: latest)) }
     }

@@ -191,7 +191,7 @@ extension GatewayHandler {
     }
 
     /// What the request is measured as; false, and answered, for what is not served at the address it came by.
-    private func enter(_ route: Route, _ request: Request, _ response: inout Response) -> Bool {
+    func enter(_ route: Route, _ request: Request, _ response: inout Response) -> Bool {
         self.route = route
         guard route.isForOperators, !isForOperators(request) else { return true }
         write(.notFound, &response)

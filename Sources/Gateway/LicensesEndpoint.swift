@@ -29,8 +29,9 @@ extension GatewayHandler {
         _ ticket: ReplyTicket
     ) -> Disposition {
         if rest.count == 0 {
-            route = .licenses
-            guard isMethod(.post, "POST", request, &response) else { return .done }
+            guard enter(.licenses, request, &response), isMethod(.post, "POST", request, &response) else {
+                return .done
+            }
             return createLicense(request, &response, ticket)
         }
         let path = unsafe UnsafeRawBufferPointer(rebasing: rest[1...])
@@ -55,7 +56,7 @@ extension GatewayHandler {
             return .done
         }
         guard let below = unsafe below else {
-            route = .license
+            guard enter(.license, request, &response) else { return .done }
             switch request.method {
             case .get, .head: return showLicense(licenseID, request, &response)
             case .delete: return revokeLicense(licenseID, request, &response, ticket)
@@ -65,8 +66,9 @@ extension GatewayHandler {
             }
         }
         if unsafe RequestTarget.equals(below, "key") {
-            route = .licenseKey
-            guard isMethod(.post, "POST", request, &response) else { return .done }
+            guard enter(.licenseKey, request, &response), isMethod(.post, "POST", request, &response) else {
+                return .done
+            }
             return replaceKey(licenseID, request, &response, ticket)
         }
         write(.notFound, &response)

@@ -87,14 +87,12 @@ enum Route: UInt8, CaseIterable, Sendable {
     var isForOperators: Bool {
         switch self {
         case .user, .grants, .grant, .identities, .events, .replay, .audit, .export, .notifications,
-            .notificationResend,
-            .notificationsResend, .metrics:
+            .notificationResend, .notificationsResend, .licenses, .license, .licenseKey, .metrics:
             true
         case .other, .entitlement, .entitlementByQuery, .gate, .ownGate, .query, .webhook, .sync,
             .appStoreTransactions, .offers, .offerJWS, .changes, .ownEntitlement, .ownDevices, .ownDevice, .ownSync,
-            .licenses,
-            .license, .licenseKey, .licenseActivation, .licenseValidation, .licenseDeactivation, .signingKeys,
-            .description, .health, .readiness:
+            .licenseActivation, .licenseValidation, .licenseDeactivation, .signingKeys, .description, .health,
+            .readiness:
             false
         }
     }

@@ -1,7 +1,8 @@
 internal import Foundation
-@testable internal import Gateway
 internal import TestSupport
 internal import Testing
+
+@testable internal import Gateway
 
 /// `schema/openapi.json` says what the gateway does, and nothing else.
 @Suite("The description of the API", .ownThread)
@@ -74,7 +75,8 @@ struct APIDescriptionTests {
         let sources = Self.tree.appendingPathComponent("Sources")
         for target in ["Gateway", "HTTPServer"] {
             let folder = sources.appendingPathComponent(target)
-            for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where name.hasSuffix(".swift") {
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where name.hasSuffix(".swift")
+            {
                 let text = try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
                 for match in text.matches(of: #/Problem\(\s*[0-9]{3},\s*"([a-z_]+)"/#) { codes.insert(String(match.1)) }
                 guard name == "Rejection.swift" else { continue }
@@ -127,7 +129,12 @@ struct APIDescriptionTests {
         }
     }
 
-    @Test(.enabled(if: JSONSchemaValidator.installed != nil || JSONSchemaValidator.isRequired, "\(JSONSchemaValidator.missing)"))
+    @Test(
+        .enabled(
+            if: JSONSchemaValidator.installed != nil || JSONSchemaValidator.isRequired,
+            "\(JSONSchemaValidator.missing)"
+        )
+    )
     func examplesAreWhatTheSchemasSay() throws {
         var documents: [(name: String, schema: JSONValue, body: JSONValue)] = []
         for (name, schema) in members(document["components"]?["schemas"]) {
@@ -149,7 +156,12 @@ struct APIDescriptionTests {
         try judge(documents)
     }
 
-    @Test(.enabled(if: JSONSchemaValidator.installed != nil || JSONSchemaValidator.isRequired, "\(JSONSchemaValidator.missing)"))
+    @Test(
+        .enabled(
+            if: JSONSchemaValidator.installed != nil || JSONSchemaValidator.isRequired,
+            "\(JSONSchemaValidator.missing)"
+        )
+    )
     func realAnswersAreWhatTheSchemasSay() throws {
         let issuer = try TestIssuer()
         let gateway = try RunningGateway(config: issuer.config()).start()
@@ -170,7 +182,10 @@ struct APIDescriptionTests {
             let answer = try gateway.ask(method, target + query, key: key, body: body)
             #expect(answer.status == status, "\(method) \(target): \(answer.text)")
             let operation = document["paths"]?[path]?[method.lowercased()]
-            var response = try #require(operation?["responses"]?["\(answer.status)"], "\(method) \(path) \(answer.status)")
+            var response = try #require(
+                operation?["responses"]?["\(answer.status)"],
+                "\(method) \(path) \(answer.status)"
+            )
             if let name = response["$ref"]?.string?.split(separator: "/").last {
                 response = try #require(document["components"]?["responses"]?[String(name)])
             }

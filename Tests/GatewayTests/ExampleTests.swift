@@ -33,7 +33,7 @@ struct ExampleTests {
     @Test(.enabled(if: node != nil, "Node is not installed: scripts/test installs it"))
     func aNodeServerAsks() throws {
         let gateway = try RunningGateway().start()
-        try gateway.grant("u 1/ü", until: nil)
+        try gateway.grant("u%201%2F%C3%BC", until: nil)
         let folder = gateway.folder
         try Self.put("gate.mjs", in: folder)
         let script = """
@@ -63,7 +63,7 @@ struct ExampleTests {
     @Test(.enabled(if: python != nil, "Python is not installed"))
     func aPythonServerAsks() throws {
         let gateway = try RunningGateway().start()
-        try gateway.grant("u 1/ü", until: nil)
+        try gateway.grant("u%201%2F%C3%BC", until: nil)
         let folder = gateway.folder
         try Self.put("gate.py", in: folder)
         let script = """

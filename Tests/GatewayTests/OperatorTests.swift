@@ -10,7 +10,9 @@ struct OperatorTests {
         ("GET", "/v1/users/u1"), ("DELETE", "/v1/users/u1"), ("PUT", "/v1/users/u1"),
         ("POST", "/v1/users/u1/grants"), ("DELETE", "/v1/users/u1/grants/g1"), ("POST", "/v1/users/u1/identities"),
         ("GET", "/v1/events"), ("POST", "/v1/events/creem/evt_1/replay"), ("GET", "/v1/audit"), ("GET", "/metrics"),
-        ("POST", "/v1/audit"), ("GET", "/admin"),
+        ("POST", "/v1/audit"), ("GET", "/admin"), ("POST", "/v1/licenses"), ("GET", "/v1/licenses/l1"),
+        ("DELETE", "/v1/licenses/l1"), ("POST", "/v1/licenses/l1/key"), ("GET", "/v1/notifications"),
+        ("GET", "/v1/users/u1/export"),
     ]
 
     // EVIDENCE ADMIN-1
@@ -30,6 +32,7 @@ struct OperatorTests {
         }
         #expect(try gateway.ask("GET", "/v1/users/u1/entitlement").status == 200)
         #expect(try gateway.ask("GET", "/v1/gate/u1").status == 403)
+        #expect(try gateway.ask("POST", "/v1/licenses/validate", body: "{}").status == 400)
         #expect(try gateway.ask("GET", "/healthz", key: nil).status == 200)
         #expect(try gateway.deliver("creem", BrokenManifest.paid("evt_1")) == "applied")
 
@@ -43,6 +46,7 @@ struct OperatorTests {
         #expect(try ask("POST", "/v1/events/creem/evt_1/replay") == 200)
         #expect(try ask("GET", "/v1/audit") == 200)
         #expect(try ask("GET", "/metrics") == 200)
+        #expect(try ask("POST", "/v1/licenses", #"{"user_id":"u1"}"#) == 201)
         #expect(try ask("GET", "/readyz") == 200)
         #expect(try ask("DELETE", "/v1/users/u1") == 204)
         #expect(gateway.text(of: "gateway.log").contains("127.0.0.1:\(adminPort)"))

@@ -35,7 +35,10 @@ let dataOfProviders: [String] = {
 
 let package = Package(
     name: "entitlement-gateway",
+    // For `EntitlementClient`, which apps build in; the gateway itself runs on Linux.
+    platforms: [.macOS(.v15), .iOS(.v17), .tvOS(.v17), .watchOS(.v10), .visionOS(.v1)],
     products: [
+        .library(name: "EntitlementClient", targets: ["EntitlementClient"]),
         .executable(name: "entitlement-gateway", targets: ["CLI"]),
         .executable(name: "entitlement-gateway-bench", targets: ["Bench"]),
     ],
@@ -96,6 +99,13 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // For apps: needs nothing of the above.
+        .target(
+            name: "EntitlementClient",
+            dependencies: [.target(name: "COpenSSL", condition: .when(platforms: [.linux]))],
+            swiftSettings: strict
+        ),
+
         // Tests.
         .target(name: "CAllocations", path: "Tests/CAllocations"),
         .executableTarget(
@@ -148,7 +158,9 @@ let package = Package(
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "Gateway", "CLI", "TestSupport", "Entitlements", "ProviderKit", "Platform", "CSQLite", "COpenSSL",
+                "Gateway", "CLI", "EntitlementClient", "TestSupport", "Entitlements", "ProviderKit", "Platform",
+                "CSQLite",
+                "COpenSSL", "CEmbedded",
             ],
             swiftSettings: strictTests
         ),

@@ -7,21 +7,24 @@ static const unsigned char file_0[] = {
 #embed "../../Sources/Gateway/Admin/admin.html"
 };
 static const unsigned char file_1[] = {
-#embed "../../schema/sqlite/0001_initial.sql"
+#embed "../../schema/openapi.json"
 };
 static const unsigned char file_2[] = {
-#embed "../../schema/sqlite/0002_link_since.sql"
+#embed "../../schema/sqlite/0001_initial.sql"
 };
 static const unsigned char file_3[] = {
-#embed "../../schema/sqlite/0003_mentions.sql"
+#embed "../../schema/sqlite/0002_link_since.sql"
 };
 static const unsigned char file_4[] = {
-#embed "../../schema/sqlite/0004_counts_and_replay.sql"
+#embed "../../schema/sqlite/0003_mentions.sql"
 };
 static const unsigned char file_5[] = {
-#embed "../../schema/sqlite/0005_outbox.sql"
+#embed "../../schema/sqlite/0004_counts_and_replay.sql"
 };
 static const unsigned char file_6[] = {
+#embed "../../schema/sqlite/0005_outbox.sql"
+};
+static const unsigned char file_7[] = {
 #embed "../../schema/sqlite/0006_licenses.sql"
 };
 #define EMBEDDED_BYTES
@@ -30,12 +33,13 @@ static const unsigned char file_6[] = {
 
 static const struct embedded_file files[] = {
     {"Sources/Gateway/Admin/admin.html", file_0, sizeof file_0},
-    {"schema/sqlite/0001_initial.sql", file_1, sizeof file_1},
-    {"schema/sqlite/0002_link_since.sql", file_2, sizeof file_2},
-    {"schema/sqlite/0003_mentions.sql", file_3, sizeof file_3},
-    {"schema/sqlite/0004_counts_and_replay.sql", file_4, sizeof file_4},
-    {"schema/sqlite/0005_outbox.sql", file_5, sizeof file_5},
-    {"schema/sqlite/0006_licenses.sql", file_6, sizeof file_6},
+    {"schema/openapi.json", file_1, sizeof file_1},
+    {"schema/sqlite/0001_initial.sql", file_2, sizeof file_2},
+    {"schema/sqlite/0002_link_since.sql", file_3, sizeof file_3},
+    {"schema/sqlite/0003_mentions.sql", file_4, sizeof file_4},
+    {"schema/sqlite/0004_counts_and_replay.sql", file_5, sizeof file_5},
+    {"schema/sqlite/0005_outbox.sql", file_6, sizeof file_6},
+    {"schema/sqlite/0006_licenses.sql", file_7, sizeof file_7},
 #include "../../providers/embedded.inc"
 };
 

@@ -19,6 +19,7 @@ extension GatewayHandler {
             return unsafe gate(UnsafeRawBufferPointer(rebasing: path[9...]), request, &response)
         }
         if unsafe RequestTarget.equals(path, "/v1/gate") {
+            self.route = .ownGate
             guard isRead(request, &response) else { return .done }
             return unsafe signedIn(.gate, path, request, &response, ticket)
         }
@@ -36,7 +37,13 @@ extension GatewayHandler {
                 unsafe licenses(rest, request, &response, ticket)
             }
         }
+        if unsafe RequestTarget.equals(path, "/openapi.json") {
+            self.route = .description
+            guard isRead(request, &response) else { return .done }
+            return showDescription(request, &response)
+        }
         if unsafe RequestTarget.equals(path, "/.well-known/jwks.json") {
+            self.route = .signingKeys
             guard isRead(request, &response) else { return .done }
             return showSigningKeys(&response)
         }
@@ -171,7 +178,7 @@ extension GatewayHandler {
             write(.notFound, &response)
             return .done
         }
-        guard enter(isTransaction ? .appStoreTransactions : .offers, request, &response),
+        guard enter(isTransaction ? .appStoreTransactions : isOffer ? .offers : .offerJWS, request, &response),
             isMethod(.post, "POST", request, &response)
         else { return .done }
         if isTransaction { return submitTransaction(request, &response, ticket) }
@@ -200,7 +207,7 @@ extension GatewayHandler {
     }
 
     /// What the request is measured as; false, and answered, for what is not served at the address it came by.
-    private func enter(_ route: Route, _ request: Request, _ response: inout Response) -> Bool {
+    func enter(_ route: Route, _ request: Request, _ response: inout Response) -> Bool {
         self.route = route
         guard route.isForOperators, !isForOperators(request) else { return true }
         write(.notFound, &response)

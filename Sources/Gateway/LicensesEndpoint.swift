@@ -29,19 +29,24 @@ extension GatewayHandler {
         _ ticket: ReplyTicket
     ) -> Disposition {
         if rest.count == 0 {
-            guard isMethod(.post, "POST", request, &response) else { return .done }
+            guard enter(.licenses, request, &response), isMethod(.post, "POST", request, &response) else {
+                return .done
+            }
             return createLicense(request, &response, ticket)
         }
         let path = unsafe UnsafeRawBufferPointer(rebasing: rest[1...])
         if unsafe RequestTarget.equals(path, "activate") {
+            route = .licenseActivation
             guard isMethod(.post, "POST", request, &response) else { return .done }
             return activate(request, &response, ticket)
         }
         if unsafe RequestTarget.equals(path, "validate") {
+            route = .licenseValidation
             guard isMethod(.post, "POST", request, &response) else { return .done }
             return validate(request, &response)
         }
         if unsafe RequestTarget.equals(path, "deactivate") {
+            route = .licenseDeactivation
             guard isMethod(.post, "POST", request, &response) else { return .done }
             return deactivate(request, &response, ticket)
         }
@@ -51,6 +56,7 @@ extension GatewayHandler {
             return .done
         }
         guard let below = unsafe below else {
+            guard enter(.license, request, &response) else { return .done }
             switch request.method {
             case .get, .head: return showLicense(licenseID, request, &response)
             case .delete: return revokeLicense(licenseID, request, &response, ticket)
@@ -60,7 +66,9 @@ extension GatewayHandler {
             }
         }
         if unsafe RequestTarget.equals(below, "key") {
-            guard isMethod(.post, "POST", request, &response) else { return .done }
+            guard enter(.licenseKey, request, &response), isMethod(.post, "POST", request, &response) else {
+                return .done
+            }
             return replaceKey(licenseID, request, &response, ticket)
         }
         write(.notFound, &response)

@@ -35,6 +35,7 @@ struct ParkedCall {
 enum UserAction: Sendable {
     case entitlement
     case gate
+    case sync
     case devices
     case addDevice
     case removeDevice
@@ -43,7 +44,7 @@ enum UserAction: Sendable {
     var isReading: Bool {
         switch self {
         case .entitlement, .gate, .devices: true
-        case .addDevice, .removeDevice: false
+        case .sync, .addDevice, .removeDevice: false
         }
     }
 }

@@ -26,6 +26,7 @@ extension GatewayHandler {
             write(.notFound, &response)
             return .done
         }
+        route = words.count == 3 ? .notificationResend : .notificationsResend
         guard isMethod(.post, "POST", request, &response) else { return .done }
         guard let key = authorize(request, .admin, &response) else { return .done }
         return submit(

@@ -5,7 +5,19 @@ enum Route: UInt8, CaseIterable, Sendable {
     case entitlement
     case entitlementByQuery
     case gate
+    case ownGate
     case query
+    case ownEntitlement
+    case ownDevices
+    case ownDevice
+    case ownSync
+    case licenses
+    case license
+    case licenseKey
+    case licenseActivation
+    case licenseValidation
+    case licenseDeactivation
+    case signingKeys
     case webhook
     case user
     case grants
@@ -17,12 +29,16 @@ enum Route: UInt8, CaseIterable, Sendable {
     case sync
     case appStoreTransactions
     case offers
+    case offerJWS
     case export
     case changes
     case notifications
     case providers
     case parked
     case overlapping
+    case notificationResend
+    case notificationsResend
+    case description
     case metrics
     case page
     case health
@@ -34,7 +50,19 @@ enum Route: UInt8, CaseIterable, Sendable {
         case .entitlement: "/v1/users/{user_id}/entitlement"
         case .entitlementByQuery: "/v1/entitlement"
         case .gate: "/v1/gate/{user_id}"
+        case .ownGate: "/v1/gate"
         case .query: "/v1/entitlements/query"
+        case .ownEntitlement: "/v1/me/entitlement"
+        case .ownDevices: "/v1/me/devices"
+        case .ownDevice: "/v1/me/devices/{device_id}"
+        case .ownSync: "/v1/me/sync"
+        case .licenses: "/v1/licenses"
+        case .license: "/v1/licenses/{license_id}"
+        case .licenseKey: "/v1/licenses/{license_id}/key"
+        case .licenseActivation: "/v1/licenses/activate"
+        case .licenseValidation: "/v1/licenses/validate"
+        case .licenseDeactivation: "/v1/licenses/deactivate"
+        case .signingKeys: "/.well-known/jwks.json"
         case .webhook: "/v1/webhooks/{provider}"
         case .user: "/v1/users/{user_id}"
         case .grants: "/v1/users/{user_id}/grants"
@@ -45,6 +73,7 @@ enum Route: UInt8, CaseIterable, Sendable {
         case .audit: "/v1/audit"
         case .appStoreTransactions: "/v1/app_store/transactions"
         case .offers: "/v1/app_store/promotional-offers"
+        case .offerJWS: "/v1/app_store/offer-jws"
         case .sync: "/v1/users/{user_id}/sync"
         case .export: "/v1/users/{user_id}/export"
         case .changes: "/v1/changes"
@@ -52,6 +81,9 @@ enum Route: UInt8, CaseIterable, Sendable {
         case .providers: "/v1/providers"
         case .parked: "/v1/purchases/parked"
         case .overlapping: "/v1/purchases/overlapping"
+        case .notificationResend: "/v1/notifications/{message_id}/resend"
+        case .notificationsResend: "/v1/notifications/resend"
+        case .description: "/openapi.json"
         case .metrics: "/metrics"
         case .page: "/admin"
         case .health: "/healthz"
@@ -62,11 +94,14 @@ enum Route: UInt8, CaseIterable, Sendable {
     /// For operators only: with an address of its own (`--admin-listen`) it is nowhere else.
     var isForOperators: Bool {
         switch self {
-        case .user, .grants, .grant, .identities, .events, .replay, .audit, .export, .notifications, .providers,
-            .parked, .overlapping, .metrics, .page:
+        case .user, .grants, .grant, .identities, .events, .replay, .audit, .export, .notifications,
+            .notificationResend, .notificationsResend, .providers, .parked, .overlapping, .licenses, .license,
+            .licenseKey, .metrics, .page:
             true
-        case .other, .entitlement, .entitlementByQuery, .gate, .query, .webhook, .sync, .appStoreTransactions,
-            .offers, .changes, .health, .readiness:
+        case .other, .entitlement, .entitlementByQuery, .gate, .ownGate, .query, .webhook, .sync,
+            .appStoreTransactions, .offers, .offerJWS, .changes, .ownEntitlement, .ownDevices, .ownDevice, .ownSync,
+            .licenseActivation, .licenseValidation, .licenseDeactivation, .signingKeys, .description, .health,
+            .readiness:
             false
         }
     }

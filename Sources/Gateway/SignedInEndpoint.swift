@@ -14,10 +14,17 @@ extension GatewayHandler {
         _ ticket: ReplyTicket
     ) -> Disposition {
         if unsafe RequestTarget.equals(rest, "entitlement") {
+            route = .ownEntitlement
             guard isRead(request, &response) else { return .done }
             return unsafe signedIn(.entitlement, rest, request, &response, ticket)
         }
+        if unsafe RequestTarget.equals(rest, "sync") {
+            route = .ownSync
+            guard isMethod(.post, "POST", request, &response) else { return .done }
+            return unsafe signedIn(.sync, rest, request, &response, ticket)
+        }
         if unsafe RequestTarget.equals(rest, "devices") {
+            route = .ownDevices
             switch request.method {
             case .get, .head: return unsafe signedIn(.devices, rest, request, &response, ticket)
             case .post: return unsafe signedIn(.addDevice, rest, request, &response, ticket)
@@ -27,6 +34,7 @@ extension GatewayHandler {
             }
         }
         if unsafe RequestTarget.hasPrefix(rest, "devices/"), rest.count > 8 {
+            route = .ownDevice
             guard isMethod(.delete, "DELETE", request, &response) else { return .done }
             let device = unsafe UnsafeRawBufferPointer(rebasing: rest[8...])
             return unsafe signedIn(.removeDevice, device, request, &response, ticket)
@@ -172,6 +180,7 @@ extension GatewayHandler {
             question.user.removeAll(keepingCapacity: true)
             question.user.append(contentsOf: user.bytes)
             return unsafe gate(query: query, &response)
+        case .sync: return unsafe sync(user.user, query: query, &response, ticket)
         case .devices: return showDevices(of: user.user, &response)
         case .addDevice: return unsafe addDevice(body, for: user.user, &response, ticket)
         case .removeDevice: return unsafe removeDevice(rest, of: user.user, &response, ticket)

@@ -4,7 +4,7 @@ internal import Platform
 internal import ProviderKit
 internal import Storage
 
-/// `POST /v1/users/{user_id}/sync` (contract section 6): looks at the providers now, and answers with the row.
+/// `POST /v1/users/{user_id}/sync` (contract section 6), and `POST /v1/me/sync` for the bearer of a user token: looks at the providers now, and answers with the row.
 extension GatewayHandler {
     /// The answer comes within a second; what is read later counts when it comes.
     private static let deadlineMillis = 900
@@ -17,7 +17,17 @@ extension GatewayHandler {
     ) -> Disposition {
         guard authorize(request, .read, &response) != nil else { return .done }
         guard let user = unsafe checkedUser(user, &response) else { return .done }
-        guard setScope(request, &response) else { return .done }
+        return unsafe sync(user, query: request.query, &response, ticket)
+    }
+
+    /// For whoever was found to be allowed to ask about `user`.
+    func sync(
+        _ user: UserID,
+        query: UnsafeRawBufferPointer,
+        _ response: inout Response,
+        _ ticket: ReplyTicket
+    ) -> Disposition {
+        guard unsafe setScope(query: query, &response) else { return .done }
         question.user = Array(user.value.utf8)
         let (asked, mailbox) = (question, mailbox)
         let isTaken = context.sync.sync(user, deadlineMillis: Self.deadlineMillis) { report in

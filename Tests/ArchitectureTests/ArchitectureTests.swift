@@ -27,6 +27,9 @@ struct ArchitectureTests {
             "SQLiteStorage", "Licensing", "CEmbedded", "Foundation", "Synchronization",
         ],
         "Bench": ["Storage", "Entitlements", "Crypto", "CSQLite", "Foundation", "Glibc"],
+        "EntitlementClient": [
+            "COpenSSL", "CryptoKit", "Foundation", "FoundationNetworking", "Observation", "SwiftUI",
+        ],
         "CLI": ["Gateway", "Platform", "Foundation", "FoundationNetworking", "Synchronization"],
     ]
 

@@ -14,7 +14,12 @@ enum InstalledProgram {
     }
 
     /// Runs a program in a folder until it ends.
-    static func run(_ program: String, _ arguments: [String], in folder: TemporaryFolder) throws -> CommandResult {
+    static func run(
+        _ program: String,
+        _ arguments: [String],
+        in folder: TemporaryFolder,
+        seconds: Double = 60
+    ) throws -> CommandResult {
         let (output, errors) = (folder.file("program.out"), folder.file("program.err"))
         let process = try ChildProcess(
             .init(
@@ -26,7 +31,7 @@ enum InstalledProgram {
                 errors: errors
             )
         )
-        let status = process.wait(seconds: 60)
+        let status = process.wait(seconds: seconds)
         process.kill()
         func text(_ path: String) -> String {
             String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)

@@ -12,6 +12,9 @@ struct OperatorTests {
         ("GET", "/v1/events"), ("POST", "/v1/events/creem/evt_1/replay"), ("GET", "/v1/audit"), ("GET", "/metrics"),
         ("POST", "/v1/audit"), ("GET", "/admin"), ("GET", "/v1/providers"), ("GET", "/v1/purchases/parked"),
         ("GET", "/v1/purchases/overlapping"),
+        ("POST", "/v1/audit"), ("GET", "/admin"), ("POST", "/v1/licenses"), ("GET", "/v1/licenses/l1"),
+        ("DELETE", "/v1/licenses/l1"), ("POST", "/v1/licenses/l1/key"), ("GET", "/v1/notifications"),
+        ("GET", "/v1/users/u1/export"),
     ]
 
     // EVIDENCE ADMIN-1
@@ -31,6 +34,7 @@ struct OperatorTests {
         }
         #expect(try gateway.ask("GET", "/v1/users/u1/entitlement").status == 200)
         #expect(try gateway.ask("GET", "/v1/gate/u1").status == 403)
+        #expect(try gateway.ask("POST", "/v1/licenses/validate", body: "{}").status == 400)
         #expect(try gateway.ask("GET", "/healthz", key: nil).status == 200)
         #expect(try gateway.deliver("creem", BrokenManifest.paid("evt_1")) == "applied")
 
@@ -47,6 +51,8 @@ struct OperatorTests {
         for path in ["/admin", "/v1/providers", "/v1/purchases/parked", "/v1/purchases/overlapping", "/readyz"] {
             #expect(try ask("GET", path) == 200, "\(path)")
         }
+        #expect(try ask("POST", "/v1/licenses", #"{"user_id":"u1"}"#) == 201)
+        #expect(try ask("GET", "/readyz") == 200)
         #expect(try ask("DELETE", "/v1/users/u1") == 204)
         #expect(gateway.text(of: "gateway.log").contains("127.0.0.1:\(adminPort)"))
     }

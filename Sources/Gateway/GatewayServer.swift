@@ -246,6 +246,7 @@ public final class GatewayServer: Sendable {
     /// Answers those who wait, stops accepting, finishes what is in flight, and closes the database.
     public func stop() {
         loops.post(.stopping)
+        background.stopAsking()
         services.sync.stop()
         server.stop()
         services.publishedKeys?.stop()

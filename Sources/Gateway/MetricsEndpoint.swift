@@ -1,4 +1,5 @@
 internal import Entitlements
+internal import Foundation
 internal import HTTPServer
 internal import Platform
 internal import SQLiteStorage
@@ -45,6 +46,7 @@ extension MetricsText {
         switch result {
         case .success(let result):
             counts(result.counts)
+            notifications(result.counts, services.receivers)
             overlapping(result.overlappingUsers)
             arrivals(result.counts, services.measurements, now: now)
             memory(result.residentBytes)
@@ -159,6 +161,27 @@ extension MetricsText {
         }
         metric("gateway_quarantined_events", .gauge, "Events that could not be understood.") {
             $0.value(counts.quarantinedEvents)
+        }
+    }
+
+    /// Of a receiver that is configured also when there is nothing; of one that is not any more, what is left.
+    fileprivate mutating func notifications(_ counts: StoreCounts, _ receivers: [NotifyReceiver]) {
+        var known = Dictionary(counts.messages.map { ($0.receiver, $0) }) { first, _ in first }
+        for receiver in receivers where known[receiver.id] == nil {
+            known[receiver.id] = OutboxCount(receiver: receiver.id, waiting: 0, dead: 0)
+        }
+        func told(_ samples: inout Samples, _ value: (OutboxCount) -> Int) {
+            for (id, count) in known.sorted(by: { $0.key < $1.key }) {
+                // The whole address may be a secret, and these numbers may be open to everyone.
+                let host = receivers.first { $0.id == id }?.url.host ?? ""
+                samples.value(value(count), ["receiver": id, "host": host])
+            }
+        }
+        metric("gateway_notifications_waiting", .gauge, "Messages that a receiver has not taken yet.") {
+            told(&$0) { $0.waiting }
+        }
+        metric("gateway_notifications_dead", .gauge, "Messages that were given up; they can be sent again.") {
+            told(&$0) { $0.dead }
         }
     }
 

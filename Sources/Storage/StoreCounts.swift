@@ -12,5 +12,8 @@ public struct StoreCounts: Hashable, Sendable {
     /// When the newest event of each provider came.
     public var lastArrivals: [ProviderID: UnixMillis] = [:]
 
+    /// Messages to the seller's own systems that wait, and that were given up.
+    package var messages: [OutboxCount] = []
+
     public init() {}
 }

@@ -92,6 +92,8 @@ public final class GatewayServer: Sendable {
             let startedSync = try ProviderSync.start(apis, store)
             sync = startedSync
             publishedKeys = try keysOfIssuers(configuration.access.issuers, loops)
+            var signingKeys = try SigningKeyFile.load(besideDatabase: configuration.database)
+            try signingKeys.note(tokenDays: configuration.access.licenses.offlineDays)
             let services = GatewayServices(
                 store: store,
                 counting: started,
@@ -102,7 +104,7 @@ public final class GatewayServer: Sendable {
                 feed: feed,
                 receivers: configuration.receivers,
                 access: configuration.access,
-                signingKeys: try SigningKeyFile.load(besideDatabase: configuration.database),
+                signingKeys: signingKeys,
                 publishedKeys: publishedKeys,
                 buyerAddresses: try buyerAddresses(configuration, store),
                 tellLoops: { loops.post($0) },

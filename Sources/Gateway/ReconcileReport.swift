@@ -1,4 +1,4 @@
-public import Entitlements
+internal import Entitlements
 internal import SQLiteStorage
 public import Storage
 
@@ -32,7 +32,7 @@ public struct ReconcileReport: Sendable {
     /// Somebody a provider could not be asked about.
     public struct Unread: Sendable {
         /// Nil for a purchase without an owner.
-        public var user: UserID?
+        public var user: String?
         /// Provider → why.
         public var reasons: [String: String]
     }
@@ -68,8 +68,8 @@ public struct ReconcileReport: Sendable {
         var reasons = Dictionary(uniqueKeysWithValues: seen.unreachable.map { ($0.key.name, $0.value) })
         for provider in seen.pending { reasons[provider.name] = "it did not answer in time" }
         if let failure = seen.failure { reasons["database"] = failure }
-        var user: UserID?
-        if case .user(let known) = subject { user = known }
+        var user: String?
+        if case .user(let known) = subject { user = known.value }
         unread.append(Unread(user: user, reasons: reasons))
     }
 
@@ -103,7 +103,7 @@ public struct ReconcileReport: Sendable {
         json.list("left_out", unread) { json, entry in
             json.raw("{")
             json.key("user_id")
-            json.optional(entry.user?.value)
+            json.optional(entry.user)
             json.key("reasons")
             json.raw("{")
             for (provider, reason) in entry.reasons.sorted(by: { $0.key < $1.key }) {

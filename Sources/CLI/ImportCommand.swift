@@ -36,7 +36,11 @@ enum ImportCommand: Command {
         let report: SubscriberImport.Report
         do throws(ConfigurationError) {
             let subscribers = try SubscriberImport(options, configuration)
-            report = try subscribers.run { show($0, bar) } refusal: { refused?.add($0) }
+            report = try subscribers.run {
+                show($0, bar)
+            } refusal: {
+                refused?.add($0)
+            }
         } catch {
             bar.end()
             throw .failed(error.description)

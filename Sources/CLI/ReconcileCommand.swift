@@ -1,5 +1,4 @@
 internal import Gateway
-internal import Storage
 
 /// `reconcile`: asks the providers about everyone and mends what no webhook told.
 enum ReconcileCommand: Command {
@@ -37,11 +36,14 @@ enum ReconcileCommand: Command {
         do throws(ConfigurationError) {
             report = try Reconcile.run(configuration, options) { progress in
                 let share = progress.total == 0 ? 1 : Double(progress.passed) / Double(progress.total)
-                line.show(share, "\(progress.passed) passed, \(progress.differences) different, \(progress.unread) left out")
+                line.show(
+                    share,
+                    "\(progress.passed) passed, \(progress.differences) different, \(progress.unread) left out"
+                )
             } found: { difference in
                 guard !asJSON else { return }
                 line.end()
-                Terminal.output(difference.text)
+                Terminal.output(difference)
             }
         } catch {
             line.end()

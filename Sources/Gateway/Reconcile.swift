@@ -2,19 +2,19 @@ internal import Entitlements
 internal import Platform
 internal import ProviderKit
 internal import SQLiteStorage
-public import Storage
+internal import Storage
 
 /// `reconcile`: a look at everyone from a program of its own, a gateway running beside it or not.
 public enum Reconcile {
     /// - Parameters:
     ///   - progress: Called as it goes on.
-    ///   - found: Called with every difference.
+    ///   - found: Called with every difference, in words.
     /// - Throws: When there is no provider that can be asked, or the database cannot be used.
     public static func run(
         _ configuration: GatewayConfiguration,
         _ options: ReconcileOptions,
         progress: (ReconcileProgress) -> Void,
-        found: (AnswerDifference) -> Void
+        found: (_ line: String) -> Void
     ) throws(ConfigurationError) -> ReconcileReport {
         try Maintenance.requireDatabase(configuration)
         let registry = try ProviderRegistry(configuration)
@@ -44,7 +44,7 @@ public enum Reconcile {
             if !options.isDryRun { _ = store.submit(.license(.adopt(configuration.access.licenses))) { _ in } }
             let sync = try ProviderSync.start(apis, store)
             defer { sync.stop() }
-            return try Reconciliation(sync, store, options) { false }.run(progress: progress, found: found)
+            return try Reconciliation(sync, store, options) { false }.run(progress: progress) { found($0.text) }
         } catch let error as ConfigurationError {
             throw error
         } catch {

@@ -1,6 +1,6 @@
 internal import Entitlements
 internal import SQLiteStorage
-public import Storage
+internal import Storage
 
 /// How a look at everyone is meant.
 public struct ReconcileOptions: Sendable {
@@ -49,7 +49,7 @@ public struct ReconcileReport: Sendable {
     public internal(set) var looked = 0
     /// …and those at whose provider nothing can be asked.
     public internal(set) var withoutAPI = 0
-    public private(set) var differences: [AnswerDifference] = []
+    private(set) var differences: [AnswerDifference] = []
     public private(set) var differenceCount = 0
     public private(set) var unread: [Unread] = []
     public private(set) var unreadCount = 0
@@ -138,7 +138,7 @@ extension JSONWriter {
 
 extension AnswerDifference {
     /// One line for people.
-    public var text: String {
+    var text: String {
         "\(user.value) \(entitlement)\(environment == .sandbox ? " (sandbox)" : ""): "
             + "\(Self.text(before)) -> \(Self.text(after))"
     }

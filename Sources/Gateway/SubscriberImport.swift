@@ -127,7 +127,7 @@ public struct SubscriberImport {
         _ configuration: GatewayConfiguration
     ) throws(ConfigurationError) -> [String: PlainImport.Place] {
         var places: [String: PlainImport.Place] = [:]
-        for store in ProviderRegistry.stores {
+        for store in ProviderRegistry.stores + [AppStoreAdapter.name.name] {
             places[store] = PlainImport.Place(subscription: store, oneTime: store)
         }
         for manifest in try ProviderRegistry.manifests(configuration.providersFolder) {

@@ -102,7 +102,12 @@ extension Ingestion {
     ) throws(StorageError) -> [PurchaseReference.Identifier] {
         var ranks: [ExternalID: ExternalIDRank] = [:]
         for known in try transaction.identifiers(of: key) { ranks[known.id] = known.rank }
-        return ids.filter { identifier in ranks[identifier.id].map { identifier.rank < $0 } ?? true }
+        // One id may stand there twice, as a name and as a reference.
+        return ids.filter { identifier in
+            guard ranks[identifier.id].map({ identifier.rank < $0 }) ?? true else { return false }
+            ranks[identifier.id] = identifier.rank
+            return true
+        }
     }
 
     /// Works out anew which of these mentions are one purchase, and moves what is not where it belongs.

@@ -48,7 +48,9 @@ struct ExportTests {
             export["identities"]?.array.contains { $0["external_id"] == "cus_1" && $0["source"] == "admin" } == true
         )
         #expect(export["grants"]?.array.first?["reason"] == "a test")
-        #expect(Set(export["audit"]?.array.compactMap { $0["action"]?.string } ?? []) == ["grant", "identity", "license"])
+        #expect(
+            Set(export["audit"]?.array.compactMap { $0["action"]?.string } ?? []) == ["grant", "identity", "license"]
+        )
         #expect(export["notifications"]?.array.first?["message"]?["data"]?["user_id"] == "person-1")
         let held = try #require(export["licenses"]?.array.first)
         #expect(held["license_id"] == license["license_id"] && held["user_id"] == "person-2")

@@ -85,7 +85,9 @@ struct ReconcileTests {
         #expect(try Self.reconcile(gateway).1["different"] == 0)
         try gateway.stop()
         #expect(try gateway.run(["rebuild", "--check"]).status == .exited(0))
-        #expect(try SQLDatabase(gateway.database).text("SELECT count(*) FROM meta WHERE name = 'reconcile_place'") == "0")
+        #expect(
+            try SQLDatabase(gateway.database).text("SELECT count(*) FROM meta WHERE name = 'reconcile_place'") == "0"
+        )
     }
 
     @Test func whoIsNotTheProvidersIsLeftAlone() throws {
@@ -159,8 +161,10 @@ struct ReconcileTests {
             api.set("/v1/subscriptions/sub_\(number)", .body(200, body))
         }
         try gateway.killWhile(["reconcile"]) {
-            try SQLDatabase(gateway.database).text("SELECT value FROM meta WHERE name = 'reconcile_place'")
-                .contains("user-23")
+            try SQLDatabase(gateway.database).text(
+                "SELECT CAST(value AS TEXT) FROM meta WHERE name = 'reconcile_place'"
+            )
+            .contains("user-23")
         }
         for number in 1...40 {
             let body = Self.subscription(number, user: "user-\(number)", ends: renewed)

@@ -41,17 +41,19 @@ enum EventsCommand: Command {
             Terminal.output(answer.text)
             return .success
         }
-        let page = try answer.decode(Page.self)
+        let page = try answer.decode(EventPage.self)
         var text = page.events.isEmpty ? "no events" : EventRow.table(page.events, indent: "")
         if let next = page.next { text += "\n\nmore: --after \(next)" }
         Terminal.output(text)
         return .success
     }
+}
 
-    private struct Page: Decodable {
-        var events: [EventRow]
-        var next: String?
-    }
+/// One page of a list of events.
+struct EventPage: Decodable {
+    var events: [EventRow]
+    /// Where the next page begins; nil after the last.
+    var next: String?
 }
 
 /// What is read of one event.

@@ -1,6 +1,5 @@
 internal import Foundation
 internal import Gateway
-internal import Platform
 
 /// `import`: brings existing subscribers in from a file.
 enum ImportCommand: Command {
@@ -33,11 +32,15 @@ enum ImportCommand: Command {
         options.isDryRun = arguments.has("dry-run")
         options.notifies = arguments.has("notify")
         let refused = try arguments["refused"].map { path throws(CommandError) in try RefusedLines(path) }
-        let bar = ProgressBar()
+        let bar = ProgressLine()
         let report: SubscriberImport.Report
         do throws(ConfigurationError) {
             let subscribers = try SubscriberImport(options, configuration)
-            report = try subscribers.run(progress: bar.show) { refused?.add($0) }
+            report = try subscribers.run {
+                show($0, bar)
+            } refusal: {
+                refused?.add($0)
+            }
         } catch {
             bar.end()
             throw .failed(error.description)
@@ -45,6 +48,15 @@ enum ImportCommand: Command {
         bar.end()
         tell(report, asJSON: arguments.has("json"))
         return report.refused == 0 ? .success : .failure
+    }
+
+    private static func show(_ progress: SubscriberImport.Progress, _ bar: ProgressLine) {
+        let share = progress.bytesMax == 0 ? 1 : Double(progress.bytes) / Double(progress.bytesMax)
+        bar.show(
+            share,
+            "\(progress.lines) lines, \(Int(Double(progress.lines) / bar.seconds))/s"
+                + (progress.refused > 0 ? ", \(progress.refused) refused" : "")
+        )
     }
 
     private static func tell(_ report: SubscriberImport.Report, asJSON: Bool) {
@@ -79,38 +91,5 @@ private final class RefusedLines {
     func add(_ refusal: SubscriberImport.Refusal) {
         let reason = refusal.reason.replacingOccurrences(of: "\"", with: "\"\"")
         handle.write(Data("\(refusal.line),\"\(reason)\"\n".utf8))
-    }
-}
-
-/// How far a long work has come, on one line of a terminal; nothing where standard error is none.
-private final class ProgressBar {
-    private static let width = 30
-    private static let millis = 100
-
-    private let isShown = isatty(STDERR_FILENO) == 1
-    private let began = MonotonicNanos.now()
-    private var nextAt = MonotonicNanos(value: 0)
-    private var hasShown = false
-
-    func show(_ progress: SubscriberImport.Progress) {
-        let now = MonotonicNanos.now()
-        guard isShown, nextAt <= now || progress.bytes == progress.bytesMax else { return }
-        nextAt = now.adding(milliseconds: Self.millis)
-        hasShown = true
-        let share = progress.bytesMax == 0 ? 1 : Double(progress.bytes) / Double(progress.bytesMax)
-        let full = Int(share * Double(Self.width))
-        let seconds = max(Double(now.nanoseconds(since: began)) / 1e9, 0.001)
-        let bar = String(repeating: "#", count: full) + String(repeating: ".", count: Self.width - full)
-        let rate = Int(Double(progress.lines) / seconds)
-        let left = share > 0 ? Int(seconds / share - seconds) : 0
-        let text =
-            "\r[\(bar)] \(Int(share * 100))% \(progress.lines) lines, \(rate)/s, \(left) s left"
-            + (progress.refused > 0 ? ", \(progress.refused) refused" : "") + "\u{1b}[K"
-        FileHandle.standardError.write(Data(text.utf8))
-    }
-
-    func end() {
-        if hasShown { FileHandle.standardError.write(Data("\n".utf8)) }
-        hasShown = false
     }
 }

@@ -1,13 +1,16 @@
 internal import Entitlements
+internal import Licensing
 internal import Platform
 internal import SQLiteStorage
 
-/// What goes on beside the loops: the feed of changes, notifications, and a look at the keys.
+/// What goes on beside the loops: the feed of changes, notifications, a look at the keys, and the look at everyone.
 struct BackgroundWork: Sendable {
     private let feed: ChangeFeed
     private let feedThread: WorkerThread
     private let notifier: Notifier
     private let keyWatch: KeyWatch
+    /// Nil where no provider can be asked.
+    private let schedule: ReconcileSchedule?
 
     /// Starts all of it, or nothing.
     static func start(
@@ -21,7 +24,8 @@ struct BackgroundWork: Sendable {
                 store: services.store,
                 loops: loops,
                 defaultEntitlement: configuration.policy.defaultEntitlement,
-                payloadDays: configuration.payloadDays
+                payloadDays: configuration.payloadDays,
+                maxDevices: configuration.access.licenses.maxDevices
             )
         )
         do {
@@ -32,12 +36,18 @@ struct BackgroundWork: Sendable {
                     Log.info("the keys in the database have changed", ("keys", .integer(Int64(stored.count))))
                     loops.post(.keys(stored.map(KeyRing.Key.init)))
                 }
-                return BackgroundWork(
-                    feed: services.feed,
-                    feedThread: feedThread,
-                    notifier: notifier,
-                    keyWatch: watch
-                )
+                do {
+                    return BackgroundWork(
+                        feed: services.feed,
+                        feedThread: feedThread,
+                        notifier: notifier,
+                        keyWatch: watch,
+                        schedule: try ReconcileSchedule(services.sync, services.store)
+                    )
+                } catch {
+                    watch.stop()
+                    throw error
+                }
             } catch {
                 notifier.stop()
                 throw error
@@ -47,6 +57,11 @@ struct BackgroundWork: Sendable {
             feedThread.join()
             throw error
         }
+    }
+
+    /// The look at everyone ends before the thread it asks: what was not read must not count as read.
+    func stopAsking() {
+        schedule?.stop()
     }
 
     /// They hand their last results to the writer, which must still run.

@@ -99,6 +99,8 @@ struct FeedContext: Sendable {
     var loops: LoopMailboxes
     var defaultEntitlement: String
     var payloadDays: Int?
+    /// Seats of a licence that names no number of its own.
+    var maxDevices: Int
 }
 
 /// The feed's thread.
@@ -146,12 +148,16 @@ private final class FeedWorker {
             }
         case .export(let user, let ticket, let loop):
             do throws(StorageError) {
-                _ = loop.post(.exported(ticket, try PersonExport.encode(user, reader, context.defaultEntitlement)))
+                _ = loop.post(.exported(ticket, try export(user)))
             } catch {
                 Log.error("a read failed", ("reason", .string(error.description)))
                 _ = loop.post(.exported(ticket, nil))
             }
         }
+    }
+
+    private func export(_ user: UserID) throws(StorageError) -> [UInt8] {
+        try PersonExport.encode(user, reader, context.defaultEntitlement, maxDevices: context.maxDevices)
     }
 
     private func prune() {

@@ -79,7 +79,7 @@ public final class GatewayServer: Sendable {
             throw ConfigurationError(
                 configuration.database,
                 error.description,
-                hint: "--database names a file in a folder that can be written"
+                hint: hint(for: error)
             )
         }
         let loopCount = max(1, ProcessInfo.processInfo.activeProcessorCount)
@@ -143,6 +143,16 @@ public final class GatewayServer: Sendable {
             store.close()
             if let error = error as? ConfigurationError { throw error }
             throw ConfigurationError(configuration.listen, "\(error)")
+        }
+    }
+
+    private static func hint(for error: StorageError) -> String {
+        switch error {
+        case .damaged: "entitlement-gateway doctor tells what is wrong with it; put the last backup in its place"
+        case .busy: "another program holds it; is a gateway running on it already?"
+        case .full: "make room on the disk"
+        case .unavailable, .overloaded: "--database names a file in a folder that can be written"
+        case .wrongSchema: "--database names another file"
         }
     }
 
@@ -251,6 +261,7 @@ public final class GatewayServer: Sendable {
     /// Answers those who wait, stops accepting, finishes what is in flight, and closes the database.
     public func stop() {
         loops.post(.stopping)
+        background.stopAsking()
         services.sync.stop()
         server.stop()
         services.publishedKeys?.stop()

@@ -236,45 +236,15 @@ extension GatewayHandler {
     // MARK: - Parts of answers
 
     func writeLicenseMembers(_ license: LicenseRecord) {
-        json.key("license_id")
-        json.string(license.id)
-        json.key("user_id")
-        json.string(license.user.value)
-        json.key("entitlement")
-        json.string(license.entitlement)
-        json.key("max_devices")
-        json.integer(Int64(license.maxDevices ?? context.access.licenses.maxDevices))
-        json.key("source")
-        json.string(license.source.name)
-        json.key("key_hint")
-        json.optional(license.hint)
-        json.key("created_at")
-        json.time(license.createdAt)
-        json.key("revoked_at")
-        json.time(license.revokedAt)
+        json.members(of: license, devices: license.maxDevices ?? context.access.licenses.maxDevices)
     }
 
     func writeSeats(_ seats: [Seat]) {
-        json.key("devices")
-        json.raw("[")
-        for seat in seats {
-            json.separate()
-            writeSeat(seat)
-        }
-        json.raw("]")
+        json.seats(seats)
     }
 
     func writeSeat(_ seat: Seat) {
-        json.raw("{")
-        json.key("device_id")
-        json.string(seat.deviceID)
-        json.key("device_name")
-        json.optional(seat.deviceName)
-        json.key("activated_at")
-        json.time(seat.activatedAt)
-        json.key("last_seen_at")
-        json.time(seat.lastSeenAt)
-        json.raw("}")
+        json.seat(seat)
     }
 
     /// By which a client notices that its own clock was turned back.

@@ -1,4 +1,5 @@
 internal import Entitlements
+internal import Foundation
 internal import HTTPServer
 internal import Platform
 internal import SQLiteStorage
@@ -89,7 +90,9 @@ extension MetricsText {
         func number(_ receiver: String) -> String {
             receivers.firstIndex { $0.id == receiver }.map { String($0) } ?? "former"
         }
-        let byNumber = Dictionary(grouping: counts.messages) { number($0.receiver) }
+        var byNumber = Dictionary(grouping: counts.messages) { number($0.receiver) }
+        // Of a receiver that is configured also when there is nothing.
+        for index in receivers.indices where byNumber[String(index)] == nil { byNumber[String(index)] = [] }
         metric("gateway_notifications", .gauge, "Notifications that wait, and those that were given up.") {
             for (number, counts) in byNumber.sorted(by: { $0.key < $1.key }) {
                 $0.value(counts.reduce(0) { $0 + $1.waiting }, ["receiver": number, "state": "waiting"])

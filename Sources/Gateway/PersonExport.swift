@@ -9,7 +9,8 @@ enum PersonExport {
     static func encode(
         _ user: UserID,
         _ reader: SQLiteReader,
-        _ entitlement: String
+        _ entitlement: String,
+        maxDevices: Int
     ) throws(StorageError) -> [UInt8] {
         var json = JSONWriter()
         json.raw("{")
@@ -39,6 +40,12 @@ enum PersonExport {
             records.messages += kept.messages
         }
         write(records, &json)
+        json.list("licenses", try LicenseReader(reader).licenses(of: user)) { json, view in
+            json.raw("{")
+            json.members(of: view.license, devices: view.license.maxDevices ?? maxDevices)
+            json.seats(view.seats)
+            json.raw("}")
+        }
         json.raw("}")
         return json.bytes
     }

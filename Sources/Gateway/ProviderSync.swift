@@ -11,8 +11,26 @@ struct SyncReport: Sendable {
     var unreachable: [ProviderID: String] = [:]
     /// Providers whose answers had not come when the time was over; what they say still counts when it comes.
     var pending: Set<ProviderID> = []
+    /// Providers among the unreachable ones that will say the same when they are asked again: somebody has to mend it.
+    var refused: Set<ProviderID> = []
+    /// Why what a provider said could not be stored; nil when it was.
+    var failure: String?
     /// Events that changed something.
     var applied = 0
+    /// Questions that were asked.
+    var questions = 0
+    /// What people see now and did not see before; of a trial, what they would see.
+    var differences: [AnswerDifference] = []
+}
+
+/// How a look at the providers is meant.
+struct SyncManner: Sendable {
+    /// When to answer with what has come until then; nil waits for everything.
+    var deadlineMillis: Int?
+    /// Nothing is kept; the report tells what would change.
+    var isTrial = false
+    /// Leaves a part of what each provider allows to those who wait for an answer.
+    var isPatient = false
 }
 
 /// Asks the providers' APIs about people, on a thread of its own, and takes what they say in under the same rule as
@@ -23,7 +41,7 @@ final class ProviderSync: Sendable {
     typealias Reply = @Sendable (SyncReport) -> Void
 
     enum Message: Sendable {
-        case sync(user: UserID, deadlineMillis: Int?, reply: Reply)
+        case sync(SweepSubject, SyncManner, reply: Reply)
         case answered(SyncWorker.Place, Result<OutboundAnswer, OutboundFailure>)
         case stored(job: Int, Result<Committed<StoreResult>, StorageError>)
     }
@@ -58,8 +76,13 @@ final class ProviderSync: Sendable {
     /// Looks at everything the providers know of a person. `reply` is called once, on the sync thread: when all is read and
     /// stored, or when the deadline is over. False when too many wait.
     func sync(_ user: UserID, deadlineMillis: Int?, _ reply: @escaping Reply) -> Bool {
+        sync(.user(user), SyncManner(deadlineMillis: deadlineMillis), reply)
+    }
+
+    /// The same for anything that providers can be asked about.
+    func sync(_ subject: SweepSubject, _ manner: SyncManner, _ reply: @escaping Reply) -> Bool {
         guard mailbox.count < Self.waitingMax else { return false }
-        return mailbox.post(.sync(user: user, deadlineMillis: deadlineMillis, reply: reply))
+        return mailbox.post(.sync(subject, manner, reply: reply))
     }
 
     func stop() {

@@ -21,11 +21,13 @@ struct RequestPace {
     }
 
     /// Takes one request out of the bucket: now, or the moment at which there will be one.
-    mutating func take(_ now: MonotonicNanos) -> MonotonicNanos {
+    ///
+    /// - Parameter leavesRoom: Takes of a full bucket only half, so that somebody who waits for an answer finds some.
+    mutating func take(_ now: MonotonicNanos, leavesRoom: Bool = false) -> MonotonicNanos {
         let base = max(fullAt, now)
         fullAt = MonotonicNanos(value: base.value + nanosecondsEach)
         let ahead = fullAt.nanoseconds(since: now)
-        let allowed = burst * nanosecondsEach
+        let allowed = (leavesRoom ? (burst + 1) / 2 : burst) * nanosecondsEach
         return ahead <= allowed ? now : MonotonicNanos(value: now.value + ahead - allowed)
     }
 

@@ -15,12 +15,15 @@ final class SyncWorker {
         var request: APIRequest
     }
 
-    /// One person who is looked at.
+    /// One person, or one purchase, that is looked at.
     private struct Job {
-        var user: UserID
+        var subject: SweepSubject
+        var manner = SyncManner()
         var waiters: [(deadline: MonotonicNanos?, reply: ProviderSync.Reply)] = []
         var readings: [Int: Reading] = [:]
         var writesLeft = 0
+        /// What was read so far, where it is only tried.
+        var tried: [IncomingEvent] = []
         var report = SyncReport()
         /// Something newer was known of a purchase than the API said: a second look follows (rule 8).
         var wasOvertaken = false
@@ -37,7 +40,7 @@ final class SyncWorker {
 
     private enum Due {
         case send(Place)
-        case look(UserID)
+        case look(SweepSubject)
     }
 
     private static let attemptsMax = 4
@@ -55,7 +58,7 @@ final class SyncWorker {
     private var pace: [RequestPace]
     private var settings: [[APIRequest: (answer: APIAnswer, until: MonotonicNanos)]]
     private var jobs: [Int: Job] = [:]
-    private var jobOfUser: [UserID: Int] = [:]
+    private var jobOfSubject: [SweepSubject: Int] = [:]
     private var lastNumber = 0
     /// What happens at a later moment.
     private var due: [(at: MonotonicNanos, what: Due)] = []
@@ -79,7 +82,7 @@ final class SyncWorker {
             if messages.isEmpty, mailbox.isClosed { break }
             for message in messages {
                 switch message {
-                case .sync(let user, let millis, let reply): begin(user, millis, reply)
+                case .sync(let subject, let manner, let reply): begin(subject, manner, reply)
                 case .answered(let place, let result): answered(place, result)
                 case .stored(let job, let result): stored(job, result)
                 }
@@ -87,7 +90,11 @@ final class SyncWorker {
             lookAtTheClock(.now())
         }
         client.stop()
-        for job in jobs.values { for waiter in job.waiters { waiter.reply(job.report) } }
+        for job in jobs.values {
+            var report = job.report
+            report.failure = report.failure ?? "the gateway is stopping"
+            for waiter in job.waiters { waiter.reply(report) }
+        }
     }
 
     // MARK: - Time
@@ -106,7 +113,7 @@ final class SyncWorker {
         for entry in ready {
             switch entry.what {
             case .send(let place): send(place)
-            case .look(let user): begin(user, nil, nil, isSecondLook: true)
+            case .look(let subject): begin(subject, SyncManner(), nil, isSecondLook: true)
             }
         }
         for (number, job) in jobs where job.waiters.contains(where: { $0.deadline.map { $0 <= now } ?? false }) {
@@ -119,18 +126,27 @@ final class SyncWorker {
 
     // MARK: - A person
 
-    private func begin(_ user: UserID, _ millis: Int?, _ reply: ProviderSync.Reply?, isSecondLook: Bool = false) {
-        let deadline = millis.map { MonotonicNanos.now().adding(milliseconds: $0) }
+    private func begin(
+        _ subject: SweepSubject,
+        _ manner: SyncManner,
+        _ reply: ProviderSync.Reply?,
+        isSecondLook: Bool = false
+    ) {
+        let deadline = manner.deadlineMillis.map { MonotonicNanos.now().adding(milliseconds: $0) }
         // Somebody asks for the same person already: the same answers serve both.
-        if let known = jobOfUser[user], !isSecondLook {
+        if let known = jobOfSubject[subject], !isSecondLook, jobs[known]?.manner.isTrial == manner.isTrial {
             if let reply { jobs[known]?.waiters.append((deadline, reply)) }
             return
         }
-        var job = Job(user: user)
+        var job = Job(subject: subject, manner: manner)
         job.isSecondLook = isSecondLook
         if let reply { job.waiters.append((deadline, reply)) }
         do throws(StorageError) {
-            let person = try reader.knownPerson(user)
+            let person: KnownPerson
+            switch subject {
+            case .user(let user): person = try reader.knownPerson(user)
+            case .parked(let purchase): person = try reader.knownPurchase(purchase)
+            }
             var number = 0
             for (index, api) in apis.enumerated() {
                 for question in api.questions(about: person) {
@@ -138,13 +154,15 @@ final class SyncWorker {
                     number += 1
                 }
             }
+            job.report.questions = number
         } catch {
+            job.report.failure = "the database cannot be read"
             for api in apis { job.report.unreachable[api.provider] = "the database cannot be read" }
         }
         lastNumber += 1
         let number = lastNumber
         jobs[number] = job
-        jobOfUser[user] = number
+        jobOfSubject[subject] = number
         for reading in job.readings.keys.sorted() { goOn(number, reading) }
         finishIfDone(number)
     }
@@ -166,7 +184,7 @@ final class SyncWorker {
             if jobs[number]?.readings[place]?.outstanding.isEmpty == true { goOn(number, place) }
         case .done(let events):
             jobs[number]?.readings[place] = nil
-            for event in events { take(event, of: api.provider, number) }
+            take(events, of: api.provider, number)
         case .failed(let failure): fail(number, place, failure)
         }
     }
@@ -192,7 +210,9 @@ final class SyncWorker {
                 if !failed.isEmpty { return }
             }
             reason = text
-        case .refused(let text): reason = text
+        case .refused(let text):
+            reason = text
+            jobs[number]?.report.refused.insert(provider)
         case .notUnderstood(let text): reason = text
         }
         Log.warning("a provider could not be read", ("provider", .string(provider.name)), ("reason", .string(reason)))
@@ -203,9 +223,9 @@ final class SyncWorker {
     // MARK: - Requests
 
     private func schedule(_ place: Place, after millis: Int) {
-        guard let api = jobs[place.job]?.readings[place.reading]?.api else { return }
+        guard let job = jobs[place.job], let api = job.readings[place.reading]?.api else { return }
         let wanted = MonotonicNanos.now().adding(milliseconds: millis)
-        let at = max(wanted, pace[api].take(.now()))
+        let at = max(wanted, pace[api].take(.now(), leavesRoom: job.manner.isPatient))
         if at <= .now() { send(place) } else { due.append((at, .send(place))) }
     }
 
@@ -262,19 +282,32 @@ final class SyncWorker {
 
     // MARK: - What was read
 
-    private func take(_ event: NormalizedEvent, of provider: ProviderID, _ number: Int) {
-        let incoming = IncomingEvent(
-            provider: provider,
-            event: event,
-            receivedAt: UnixMillis(wallClockMillis()),
-            redactedPayload: { nil }
-        )
+    private func take(_ events: [NormalizedEvent], of provider: ProviderID, _ number: Int) {
+        let incoming = events.map { event in
+            IncomingEvent(
+                provider: provider,
+                event: event,
+                receivedAt: UnixMillis(wallClockMillis()),
+                redactedPayload: { nil }
+            )
+        }
+        guard jobs[number]?.manner.isTrial == true else {
+            for event in incoming { write(ProviderReading(events: [event], isTrial: false), of: provider, number) }
+            return
+        }
+        // What one says may only count together with the other, and nothing of it stays in between.
+        jobs[number]?.tried += incoming
+    }
+
+    private func write(_ reading: ProviderReading, of provider: ProviderID?, _ number: Int) {
         let mailbox = mailbox
-        let isTaken = store.submit(.ingest(incoming)) { result in _ = mailbox.post(.stored(job: number, result)) }
+        let isTaken = store.submit(.takeReading(reading)) { result in _ = mailbox.post(.stored(job: number, result)) }
         if isTaken {
             jobs[number]?.writesLeft += 1
         } else {
-            jobs[number]?.report.unreachable[provider] = "more writes are waiting than the database takes"
+            let reason = "more writes are waiting than the database takes"
+            jobs[number]?.report.failure = reason
+            if let provider { jobs[number]?.report.unreachable[provider] = reason }
         }
     }
 
@@ -283,10 +316,14 @@ final class SyncWorker {
             jobs[number]?.writesLeft -= 1
             switch result {
             case .success(let committed):
-                guard case .ingested(let outcome) = committed.value else { return }
-                if outcome == .applied { jobs[number]?.report.applied += 1 }
-                if outcome == .stale { jobs[number]?.wasOvertaken = true }
+                guard case .readingTaken(let outcomes, let differences) = committed.value else { return }
+                for outcome in outcomes {
+                    if outcome == .applied { jobs[number]?.report.applied += 1 }
+                    if outcome == .stale { jobs[number]?.wasOvertaken = true }
+                }
+                jobs[number]?.report.differences += differences
             case .failure(let error):
+                jobs[number]?.report.failure = error.description
                 Log.error("what a provider said could not be written", ("reason", .string(error.description)))
             }
         }
@@ -299,11 +336,16 @@ final class SyncWorker {
 
     private func finishIfDone(_ number: Int) {
         guard let job = jobs[number], job.readings.isEmpty, job.writesLeft == 0 else { return }
+        if !job.tried.isEmpty {
+            jobs[number]?.tried = []
+            write(ProviderReading(events: job.tried, isTrial: true), of: nil, number)
+            return finishIfDone(number)
+        }
         jobs[number] = nil
-        if jobOfUser[job.user] == number { jobOfUser[job.user] = nil }
+        if jobOfSubject[job.subject] == number { jobOfSubject[job.subject] = nil }
         for waiter in job.waiters { waiter.reply(job.report) }
-        if job.wasOvertaken, !job.isSecondLook {
-            due.append((MonotonicNanos.now().adding(milliseconds: Self.secondLookMillis), .look(job.user)))
+        if job.wasOvertaken, !job.isSecondLook, !job.manner.isTrial {
+            due.append((MonotonicNanos.now().adding(milliseconds: Self.secondLookMillis), .look(job.subject)))
         }
     }
 }

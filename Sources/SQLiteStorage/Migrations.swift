@@ -58,6 +58,11 @@ public enum Migrations {
         return names
     }
 
+    /// Names of the files that the database at `path` does not have yet; nothing is changed.
+    package static func pending(at path: String) throws(StorageError) -> [String] {
+        try pending(in: SQLiteDatabase(path: path, mode: .readOnly, busyMillis: 1000), path: path).map(\.name)
+    }
+
     /// What the database does not have yet.
     static func pending(in database: SQLiteDatabase, path: String) throws(StorageError) -> [Migration] {
         var applied: [Int64: String] = [:]

@@ -3,6 +3,9 @@ package import Storage
 
 /// What waits to be told, for those who tell it.
 extension SQLiteReader {
+    /// No attempt is put off for longer: what is due later was put off by a clock that was ahead.
+    private static let delayMillisMax: Int64 = 2 * 3_600_000
+
     /// Messages whose moment has come, of each user the earliest only, at most `limit`.
     package func dueMessages(
         for receiver: String,
@@ -16,7 +19,15 @@ extension SQLiteReader {
         query.bind(1, receiver)
         query.bind(2, moment.value)
         query.bind(3, Int64(limit))
-        return try messages(query)
+        let due = try messages(query)
+        guard due.count < limit else { return due }
+        let late = try database.prepare(
+            "\(Self.messageColumns) WHERE receiver = ? AND next_at > ? ORDER BY next_at, seq LIMIT ?"
+        )
+        late.bind(1, receiver)
+        late.bind(2, moment.adding(millis: Self.delayMillisMax).value)
+        late.bind(3, Int64(limit - due.count))
+        return due + (try messages(late))
     }
 
     /// When the next message of a receiver is to be sent.

@@ -4,14 +4,20 @@ internal import Storage
 extension SQLiteTransaction {
     func mention(of key: PurchaseKey, by ids: [PurchaseReference.Identifier]) throws(StorageError) -> MentionKey {
         let body = MentionCoding.encode(ids)
-        sql.mentionByBody.bind(1, key)
-        sql.mentionByBody.bind(2, body)
-        defer { sql.mentionByBody.reset() }
-        if try sql.mentionByBody.step() { return sql.mentionByBody.integer(0) }
+        let isFirst = fresh?.record.key == key && fresh?.mention == nil
+        if let fresh, fresh.record.key == key, let known = fresh.mention, known.body == body { return known.key }
+        if !isFirst {
+            sql.mentionByBody.bind(1, key)
+            sql.mentionByBody.bind(2, body)
+            defer { sql.mentionByBody.reset() }
+            if try sql.mentionByBody.step() { return sql.mentionByBody.integer(0) }
+        }
         sql.insertMention.bind(1, key)
         sql.insertMention.bind(2, body)
         try sql.insertMention.run()
-        return database.lastInsertedRow
+        let mention = database.lastInsertedRow
+        if isFirst { fresh?.mention = (mention, body) }
+        return mention
     }
 
     func mentions(of key: PurchaseKey) throws(StorageError) -> [MentionRecord] {
@@ -26,12 +32,14 @@ extension SQLiteTransaction {
     }
 
     func purchase(of mention: MentionKey) throws(StorageError) -> PurchaseKey? {
+        if let fresh, fresh.mention?.key == mention { return fresh.record.key }
         sql.purchaseOfMention.bind(1, mention)
         defer { sql.purchaseOfMention.reset() }
         return try sql.purchaseOfMention.step() ? sql.purchaseOfMention.integer(0) : nil
     }
 
     func move(_ mention: MentionRecord, to key: PurchaseKey) throws(StorageError) {
+        fresh = nil
         sql.moveMention.bind(1, key)
         sql.moveMention.bind(2, mention.key)
         try sql.moveMention.run()
@@ -42,6 +50,7 @@ extension SQLiteTransaction {
     }
 
     func contested(with key: PurchaseKey) throws(StorageError) -> [PurchaseKey] {
+        guard used.contested else { return [] }
         sql.contested.bind(1, key)
         defer { sql.contested.reset() }
         var found: [PurchaseKey] = []
@@ -50,6 +59,9 @@ extension SQLiteTransaction {
     }
 
     func setContested(_ keys: [PurchaseKey]) throws(StorageError) {
+        fresh = nil
+        guard used.contested || keys.count > 1 else { return }
+        used.contested = true
         guard keys.count > 1, let cluster = keys.min() else {
             for key in keys {
                 sql.forgetContested.bind(1, key)

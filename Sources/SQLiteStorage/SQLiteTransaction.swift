@@ -11,6 +11,11 @@ final class SQLiteTransaction: StorageTransaction {
     private var writtenVersion: Int64
     /// Whether any user was ever erased: only then a new row must look for an old version.
     var hasErased: Bool
+    /// What need not be asked.
+    var used = UsedTables()
+    /// Nil when the open event has made none, or more than one.
+    var fresh: FreshPurchase?
+    private let usedTables: Statement
     /// Whom to tell of changed answers.
     let changes: ChangeRecorder
     /// Not later than the first moment at which the clock changes an answer, of the rows written here.
@@ -20,6 +25,12 @@ final class SQLiteTransaction: StorageTransaction {
         self.database = database
         sql = try WriterSQL(database)
         changes = try ChangeRecorder(database)
+        usedTables = try database.prepare(
+            """
+            SELECT EXISTS (SELECT 1 FROM erased), EXISTS (SELECT 1 FROM claim), EXISTS (SELECT 1 FROM transfer),
+                EXISTS (SELECT 1 FROM person), EXISTS (SELECT 1 FROM contested)
+            """
+        )
         version = 0
         writtenVersion = 0
         hasErased = false
@@ -30,9 +41,14 @@ final class SQLiteTransaction: StorageTransaction {
     func reload() throws(StorageError) {
         version = try meta("version").flatMap { Int64($0) } ?? 0
         writtenVersion = version
-        let query = try database.prepare("SELECT EXISTS (SELECT 1 FROM erased)")
-        hasErased = try query.step() && query.integer(0) != 0
-        query.reset()
+        fresh = nil
+        defer { usedTables.reset() }
+        guard try usedTables.step() else { return }
+        hasErased = usedTables.integer(0) != 0
+        used.claim = usedTables.integer(1) != 0
+        used.transfer = usedTables.integer(2) != 0
+        used.person = usedTables.integer(3) != 0
+        used.contested = usedTables.integer(4) != 0
         try changes.setReceivers(meta(ChangeRecorder.receiversName))
     }
 
@@ -41,6 +57,11 @@ final class SQLiteTransaction: StorageTransaction {
         guard version != writtenVersion else { return }
         try setMeta("version", String(version))
         writtenVersion = version
+    }
+
+    /// What was written since this version was the last is undone.
+    func goBack(toVersion version: Int64) {
+        self.version = version
     }
 
     // MARK: - Meta
@@ -52,7 +73,13 @@ final class SQLiteTransaction: StorageTransaction {
         return String(decoding: sql.getMeta.blob(0), as: UTF8.self)
     }
 
-    func setMeta(_ name: String, _ value: String) throws(StorageError) {
+    /// - Parameter value: Nil forgets it.
+    func setMeta(_ name: String, _ value: String?) throws(StorageError) {
+        guard let value else {
+            let delete = try database.prepare("DELETE FROM meta WHERE name = ?")
+            delete.bind(1, name)
+            return try delete.run()
+        }
         sql.setMeta.bind(1, name)
         sql.setMeta.bind(2, Array(value.utf8))
         try sql.setMeta.run()
@@ -61,6 +88,7 @@ final class SQLiteTransaction: StorageTransaction {
     // MARK: - Events
 
     func insert(_ event: EventRecord) throws(StorageError) -> EventSequence? {
+        fresh = nil
         let statement = sql.insertEvent
         statement.bind(1, event.provider.name)
         statement.bind(2, event.eventID)
@@ -73,6 +101,7 @@ final class SQLiteTransaction: StorageTransaction {
     }
 
     func conclude(_ event: EventSequence, _ conclusion: EventConclusion) throws(StorageError) {
+        fresh = nil
         let statement = sql.concludeEvent
         statement.bind(1, Int64(conclusion.outcome.rawValue))
         statement.bind(2, conclusion.user?.value)
@@ -106,7 +135,9 @@ final class SQLiteTransaction: StorageTransaction {
         sql.createPurchase.bind(1, Int64(environment.rawValue))
         sql.createPurchase.bind(2, provider.name)
         try sql.createPurchase.run()
-        return database.lastInsertedRow
+        let key = database.lastInsertedRow
+        fresh = FreshPurchase(key, environment, provider)
+        return key
     }
 
     func bind(
@@ -121,9 +152,12 @@ final class SQLiteTransaction: StorageTransaction {
         statement.bind(4, key)
         statement.bind(5, Int64(id.rank.rawValue))
         try statement.run()
+        // An id that leads to another one now may have led here before.
+        if fresh?.record.key == key { fresh?.bind(id) } else { fresh = nil }
     }
 
     func identifiers(of key: PurchaseKey) throws(StorageError) -> [PurchaseReference.Identifier] {
+        if let fresh, fresh.record.key == key { return fresh.ids }
         let statement = sql.identifiers
         statement.bind(1, key)
         defer { statement.reset() }
@@ -137,6 +171,7 @@ final class SQLiteTransaction: StorageTransaction {
     }
 
     func merge(_ key: PurchaseKey, into other: PurchaseKey) throws(StorageError) {
+        fresh = nil
         try run(sql.moveIDs, other, key)
         try run(sql.moveMentions, other, key)
         try run(sql.moveFacts, other, key)
@@ -145,6 +180,7 @@ final class SQLiteTransaction: StorageTransaction {
     }
 
     func delete(_ key: PurchaseKey) throws(StorageError) {
+        fresh = nil
         try run(sql.deleteDependencies, key)
         try run(sql.forgetContested, key)
         try run(sql.deletePurchase, key)
@@ -157,6 +193,7 @@ final class SQLiteTransaction: StorageTransaction {
     }
 
     func record(of key: PurchaseKey) throws(StorageError) -> PurchaseRecord? {
+        if let fresh, fresh.record.key == key { return fresh.record }
         sql.purchase.bind(1, key)
         defer { sql.purchase.reset() }
         return try sql.purchase.step() ? try Self.record(sql.purchase) : nil
@@ -181,6 +218,7 @@ final class SQLiteTransaction: StorageTransaction {
         statement.bind(4, record.outcome.map(OutcomeCoding.encode))
         statement.bind(5, record.key)
         try statement.run()
+        if fresh?.record.key == record.key { fresh?.record = record }
     }
 
     func purchases(ownedBy users: [UserID], in environment: StoreEnvironment) throws(StorageError) -> [PurchaseRecord] {
@@ -221,12 +259,18 @@ final class SQLiteTransaction: StorageTransaction {
         statement.bind(1, key)
         statement.bind(2, event)
         statement.bind(3, Int64(place))
-        statement.bind(4, FactCoding.encode(fact))
+        let body = FactCoding.encode(fact)
+        statement.bind(4, body)
         statement.bind(5, mention)
         try statement.run()
+        guard fresh?.record.key == key else { return }
+        // As it will be read, not as it was told.
+        let read = try FactCoding.decode(body, provider: fact.provider, eventID: fact.eventID)
+        fresh?.facts.append(read)
     }
 
     func facts(of key: PurchaseKey) throws(StorageError) -> [RecordedFact] {
+        if let fresh, fresh.record.key == key { return fresh.facts }
         let statement = sql.facts
         statement.bind(1, key)
         defer { statement.reset() }
@@ -249,6 +293,7 @@ final class SQLiteTransaction: StorageTransaction {
     }
 
     func removeFacts(of event: EventSequence) throws(StorageError) -> [PurchaseKey] {
+        fresh = nil
         let found = try purchases(withFactsOf: event)
         sql.deleteFacts.bind(1, event)
         try sql.deleteFacts.run()
@@ -301,9 +346,11 @@ final class SQLiteTransaction: StorageTransaction {
         statement.bind(4, link.at.value)
         statement.bind(5, link.eventID)
         try statement.run()
+        used.claim = true
     }
 
     func newestClaim(of externalIDs: [String], providers: Set<ProviderID>) throws(StorageError) -> CustomerLink? {
+        guard used.claim else { return nil }
         let statement = sql.newestClaim
         defer { statement.reset() }
         var newest: CustomerLink?
@@ -322,6 +369,7 @@ final class SQLiteTransaction: StorageTransaction {
     }
 
     func add(_ transfer: Transfer) throws(StorageError) {
+        used.transfer = true
         let statement = sql.insertTransfer
         let body = TransferCoding.encode(transfer)
         for id in transfer.from.users.map(\.value) + transfer.from.anonymous.map(\.value) {
@@ -335,6 +383,7 @@ final class SQLiteTransaction: StorageTransaction {
     }
 
     func transfers(fromAnyOf ids: [String]) throws(StorageError) -> [Transfer] {
+        guard used.transfer else { return [] }
         let statement = sql.transfers
         defer { statement.reset() }
         var found: [Transfer] = []
@@ -364,9 +413,13 @@ final class SQLiteTransaction: StorageTransaction {
 
     func setDependencies(of key: PurchaseKey, _ nodes: Set<String>) throws(StorageError) {
         var known: Set<String> = []
-        sql.dependencies.bind(1, key)
-        while try sql.dependencies.step() { known.insert(sql.dependencies.text(0)) }
-        sql.dependencies.reset()
+        if let fresh, fresh.record.key == key, !fresh.hasDependencies {
+            self.fresh?.hasDependencies = true
+        } else {
+            sql.dependencies.bind(1, key)
+            while try sql.dependencies.step() { known.insert(sql.dependencies.text(0)) }
+            sql.dependencies.reset()
+        }
         for node in nodes.subtracting(known) {
             sql.insertDependency.bind(1, node)
             sql.insertDependency.bind(2, key)
@@ -380,6 +433,7 @@ final class SQLiteTransaction: StorageTransaction {
     }
 
     func person(of user: UserID) throws(StorageError) -> [UserID] {
+        guard used.person else { return [user] }
         let statement = sql.personMembers
         statement.bind(1, user.value)
         defer { statement.reset() }
@@ -389,6 +443,7 @@ final class SQLiteTransaction: StorageTransaction {
     }
 
     func setPerson(_ person: UserID, of users: [UserID]) throws(StorageError) {
+        used.person = true
         for user in users {
             sql.setPerson.bind(1, user.value)
             sql.setPerson.bind(2, person.value)

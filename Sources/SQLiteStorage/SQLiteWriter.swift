@@ -176,6 +176,7 @@ final class SQLiteWriter {
         _ changed: inout [ChangedRow]
     ) throws(StorageError) -> Result<StoreResult, StorageError> {
         try savepoint.run()
+        transaction.fresh = nil
         let (before, recorded) = (changed.count, transaction.changes.recorded.count)
         do throws(StorageError) {
             let result = try perform(command, &changed)
@@ -234,6 +235,10 @@ final class SQLiteWriter {
             let count = try Outbox(database: database).resend(messageID, at: actor.at)
             if count > 0 { try audit("resend", nil, actor, messageID ?? "all") }
             return .resent(count)
+        case .takeReading(let reading): return try take(reading, &changed)
+        case .remember(let memory, let value):
+            try transaction.setMeta(memory.rawValue, value)
+            return .remembered
         case .prune(let payloads, let now):
             return .pruned(try Outbox(database: database).prune(payloads: payloads, now: now))
         case .probe(let moment):
@@ -251,6 +256,31 @@ final class SQLiteWriter {
         changed += ingestion.changedRows
         try licenses.issue(for: ingestion.workedOut, policy, now: incoming.receivedAt)
         return outcome
+    }
+
+    /// All events of a reading; of a trial nothing stays but what it would have changed.
+    private func take(
+        _ reading: ProviderReading,
+        _ changed: inout [ChangedRow]
+    ) throws(StorageError) -> StoreResult {
+        let (isHeard, version) = (transaction.changes.isListening, transaction.version)
+        let (before, recorded) = (changed.count, transaction.changes.recorded.count)
+        transaction.changes.isListening = true
+        defer { transaction.changes.isListening = isHeard }
+        if reading.isTrial { try database.execute("SAVEPOINT trial") }
+        var outcomes: [EventOutcome] = []
+        for event in reading.events { outcomes.append(try ingest(event, &changed)) }
+        var differences: [AnswerDifference] = []
+        for change in transaction.changes.recorded[recorded...] {
+            if let difference = try AnswerDifference(change) { differences.append(difference) }
+        }
+        if !isHeard || reading.isTrial { transaction.changes.forget(after: recorded) }
+        if reading.isTrial {
+            try database.execute("ROLLBACK TO trial; RELEASE trial")
+            transaction.goBack(toVersion: version)
+            changed.removeSubrange(before...)
+        }
+        return .readingTaken(outcomes, differences)
     }
 
     private func replay(

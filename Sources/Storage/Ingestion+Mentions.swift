@@ -1,4 +1,4 @@
-internal import Entitlements
+package import Entitlements
 
 extension Ingestion {
     /// Keeps what an event calls a purchase, and finds the purchase it speaks of: one that is known by one of the ids, a
@@ -36,6 +36,47 @@ extension Ingestion {
         return MentionRecord(key: mention, purchase: purchase, ids: reference.ids)
     }
 
+    /// Whether what is stored of these purchases, which share ids, is what all that was said of them comes to.
+    package func isDividedRightly(_ keys: [PurchaseKey]) throws(StorageError) -> Bool {
+        var mentions: [MentionRecord] = []
+        var stored: [ExternalID: (key: PurchaseKey, rank: ExternalIDRank)] = [:]
+        for key in keys {
+            mentions += try transaction.mentions(of: key)
+            for identifier in try transaction.identifiers(of: key) { stored[identifier.id] = (key, identifier.rank) }
+        }
+        var taken: Set<PurchaseKey> = []
+        for part in PurchasePartition.parts(of: mentions.map(\.ids)) {
+            var homes = Set(part.mentions.map { mentions[$0].purchase })
+            for identifier in part.ids {
+                guard let known = stored.removeValue(forKey: identifier.id), known.rank == identifier.rank else {
+                    return false
+                }
+                homes.insert(known.key)
+            }
+            guard homes.count == 1, let home = homes.first, taken.insert(home).inserted else { return false }
+        }
+        return stored.isEmpty && taken.count == keys.count
+    }
+
+    /// Divides purchases that share ids as all that was said of them asks, and works them and their rows out.
+    package mutating func divideAnew(
+        _ keys: [PurchaseKey],
+        in environment: StoreEnvironment,
+        _ now: UnixMillis
+    ) throws(StorageError) {
+        var reach = Reach()
+        var provider: ProviderID?
+        for key in keys {
+            guard let record = try transaction.record(of: key) else { continue }
+            provider = provider ?? record.provider
+            if let owner = record.owner { reach.joined.insert(owner) }
+        }
+        guard let provider else { return }
+        try divide(keys, in: environment, provider: provider, &reach)
+        _ = try recomputeAll(reach.dependents.sorted(), now)
+        _ = try elect(reach.joined, in: Set(StoreEnvironment.allCases), now)
+    }
+
     private func orNew(
         _ key: PurchaseKey?,
         _ environment: StoreEnvironment,
@@ -61,7 +102,12 @@ extension Ingestion {
     ) throws(StorageError) -> [PurchaseReference.Identifier] {
         var ranks: [ExternalID: ExternalIDRank] = [:]
         for known in try transaction.identifiers(of: key) { ranks[known.id] = known.rank }
-        return ids.filter { identifier in ranks[identifier.id].map { identifier.rank < $0 } ?? true }
+        // One id may stand there twice, as a name and as a reference.
+        return ids.filter { identifier in
+            guard ranks[identifier.id].map({ identifier.rank < $0 }) ?? true else { return false }
+            ranks[identifier.id] = identifier.rank
+            return true
+        }
     }
 
     /// Works out anew which of these mentions are one purchase, and moves what is not where it belongs.

@@ -350,8 +350,18 @@ package struct Ingestion<Transaction: StorageTransaction> {
         }
     }
 
-    /// Works a purchase out from its facts and stores it; nil when it has none left.
+    /// Works a purchase out from its facts and stores it; nil when there is no such purchase.
     package func recompute(_ key: PurchaseKey) throws(StorageError) -> PurchaseChange? {
+        guard let (change, nodes) = try workOut(key) else { return nil }
+        if change.after != change.before { try transaction.update(change.after) }
+        try transaction.setDependencies(of: key, nodes)
+        return change
+    }
+
+    /// Works a purchase out from its facts, and from which ids its owner follows; writes nothing.
+    package func workOut(
+        _ key: PurchaseKey
+    ) throws(StorageError) -> (change: PurchaseChange, dependsOn: Set<String>)? {
         guard let before = try transaction.record(of: key) else { return nil }
         let facts = try transaction.facts(of: key)
         let identifiers = try transaction.identifiers(of: key)
@@ -362,11 +372,11 @@ package struct Ingestion<Transaction: StorageTransaction> {
         after.provider = after.outcome?.provider ?? facts.map(\.provider).min() ?? before.provider
         let ownership = try owner(facts: facts, ids: identifiers.map(\.id), environment: before.environment)
         after.owner = ownership.owner
-        if after != before { try transaction.update(after) }
-        try transaction.setDependencies(of: key, Set(ownership.dependsOn.map { $0.node }))
         // A purchase is new to everyone until it has facts.
         let isNew = before.outcome == nil && before.owner == nil && before.purchaseID.isEmpty
-        return PurchaseChange(before: isNew ? nil : before, after: after)
+        return (
+            PurchaseChange(before: isNew ? nil : before, after: after), Set(ownership.dependsOn.map { $0.node })
+        )
     }
 
     private func owner(

@@ -20,6 +20,10 @@ public enum StoreCommand: Sendable {
     case sent(OutboxReport)
     /// Puts a dead letter back among those that wait to be sent; nil for all of them, some at a time.
     case resend(messageID: String?, by: Actor)
+    /// Takes in what a provider's API said of somebody, all of it or nothing.
+    case takeReading(ProviderReading)
+    /// Keeps a small value of the gateway's own; nil forgets it.
+    case remember(StoreMemory, String?)
     /// Removes kept payloads from before a moment, and dead letters that are too old, some at a time.
     case prune(payloadsBefore: UnixMillis?, now: UnixMillis)
     /// Writes something small: readiness is that a write goes through.
@@ -108,6 +112,9 @@ public enum StoreResult: Hashable, Sendable {
     case sent
     case resent(Int)
     case pruned(Int)
+    /// What became of each event, and what people see that they did not see before.
+    case readingTaken([EventOutcome], [AnswerDifference])
+    case remembered
     case ready
 }
 

@@ -24,8 +24,13 @@ struct ExportTests {
         broken = broken.setting(["event", "purchased_at_ms"], to: "no time")
         #expect(try gateway.deliver("revenuecat", broken.compact) == "quarantined")
         try gateway.grant("somebody-else", until: nil)
+        let license = try gateway.ask("POST", "/v1/licenses", body: "{\"user_id\": \"person-2\"}").json()
+        let key = try #require(license["license_key"]?.string)
+        let seat = "{\"license_key\": \"\(key)\", \"device_id\": \"mac-1\", \"device_name\": \"My Mac\"}"
+        #expect(try gateway.ask("POST", "/v1/licenses/activate", key: nil, body: seat).status == 200)
         let answer = try gateway.ask("GET", "/v1/users/person-1/export")
         #expect(answer.status == 200)
+        #expect(!answer.text.contains(key))
         let export = try answer.json()
         #expect(Set(export["ids"]?.array.compactMap(\.string) ?? []) == ["person-1", "person-2"])
         #expect(export["answers"]?.array.count == 4)
@@ -43,15 +48,20 @@ struct ExportTests {
             export["identities"]?.array.contains { $0["external_id"] == "cus_1" && $0["source"] == "admin" } == true
         )
         #expect(export["grants"]?.array.first?["reason"] == "a test")
-        #expect(Set(export["audit"]?.array.compactMap { $0["action"]?.string } ?? []) == ["grant", "identity"])
+        #expect(
+            Set(export["audit"]?.array.compactMap { $0["action"]?.string } ?? []) == ["grant", "identity", "license"]
+        )
         #expect(export["notifications"]?.array.first?["message"]?["data"]?["user_id"] == "person-1")
+        let held = try #require(export["licenses"]?.array.first)
+        #expect(held["license_id"] == license["license_id"] && held["user_id"] == "person-2")
+        #expect(held["devices"]?.array.first?["device_name"] == "My Mac")
         #expect(!answer.text.contains("somebody-else"))
     }
 
     @Test func ofNobodyThereIsNothing() throws {
         let gateway = try RunningGateway().start()
         let export = try gateway.ask("GET", "/v1/users/nobody-1/export").json()
-        for name in ["purchases", "events", "identities", "grants", "transfers", "audit", "notifications"] {
+        for name in ["purchases", "events", "identities", "grants", "transfers", "audit", "notifications", "licenses"] {
             #expect(export[name]?.array.isEmpty == true, "\(name)")
         }
         #expect(try gateway.ask("GET", "/v1/users/u1/export", key: RunningGateway.readKey).status == 403)

@@ -152,6 +152,23 @@ struct MetricsTests {
         #expect(after[webhooks("creem", "applied")] == before[webhooks("creem", "applied")])
     }
 
+    @Test func whatAReceiverDoesNotTakeIsCounted() throws {
+        let receiver = try TestReceiver { _, _ in 500 }
+        let gateway = try RunningGateway(["NOTIFY_SECRET": TestReceiver.secret], config: receiver.config).start()
+        func counts(_ name: String) throws -> [Double] {
+            let samples = try MetricsReading.of(gateway).samples
+            return samples.filter { $0.key == "gateway_notifications{receiver=\"0\",state=\"\(name)\"}" }.map(\.value)
+        }
+        #expect(try counts("waiting") == [0])
+        for number in 0..<3 { try gateway.grant("u\(number)", until: nil) }
+        try Stress.eventually("three wait") { try counts("waiting") == [3] }
+        #expect(try counts("dead") == [0])
+        try gateway.stop()
+        try SQLDatabase(gateway.database).execute("UPDATE outbox SET dead_at = 1, next_at = NULL WHERE user_id = 'u1'")
+        try gateway.start()
+        #expect(try counts("waiting") == [2] && counts("dead") == [1])
+    }
+
     @Test func noUserIsInThem() throws {
         let gateway = try RunningGateway().start()
         for path in [

@@ -70,6 +70,33 @@ struct ReplayTests {
         #expect(try SQLDatabase(gateway.database).integer("SELECT count(*) FROM event WHERE payload IS NOT NULL") == 0)
     }
 
+    @Test func allOfAnOutcomeAreReplayedAtOnce() throws {
+        let gateway = try BrokenManifest.gateway()
+        try BrokenManifest.break(gateway)
+        try gateway.start()
+        for number in 0..<20 {
+            let body = BrokenManifest.paid("evt_\(number)", of: "sub_\(number)", user: "u\(number)")
+            #expect(try gateway.deliver("creem", body) == "quarantined")
+        }
+        // Of what is no JSON nothing is kept that could be read.
+        #expect(try gateway.deliver("creem", "not JSON") == "quarantined")
+        try BrokenManifest.fix(gateway)
+        try gateway.reload()
+        #expect(try gateway.run(["replay", "--outcome", "unmapped"]).output == "0 replayed, 0 refused\n")
+        let other = try gateway.run(["replay", "--outcome", "quarantined", "--provider", "stripe"])
+        #expect(other.output == "0 replayed, 0 refused\n")
+        let result = try gateway.run(["replay", "--outcome", "quarantined", "--json"])
+        #expect(result.status == .exited(0), "\(result.errors)")
+        let report = try JSONValue(parsing: result.output)
+        #expect(report["replayed"] == 20 && report["outcomes"]?["applied"] == 20)
+        #expect(report["refused"]?.array.first?["code"] == "not_replayable")
+        for number in 0..<20 { #expect(try gateway.entitlement(of: "u\(number)")["entitled"] == true) }
+        for words in [["--outcome", "applied"], ["--outcome", "parked", "evt_1"], ["--provider", "creem"]] {
+            #expect(try gateway.run(["replay"] + words).status == .exited(2))
+        }
+        try Self.expectSoundDatabase(gateway)
+    }
+
     /// The late end of an old period never ends the one that followed, whenever it is understood.
     @Test func theOrderIsThatOfTheEventsOwnTimes() throws {
         let gateway = try BrokenManifest.gateway()

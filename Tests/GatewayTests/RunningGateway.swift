@@ -176,6 +176,21 @@ final class RunningGateway {
         return CommandResult(status: status, output: text(of: output), errors: text(of: errors))
     }
 
+    /// Runs the program with these words and kills it as soon as something is so.
+    func killWhile(_ words: [String], seconds: Double = 30, _ condition: () throws -> Bool) throws {
+        let process = try launch(words, output: "command.out", errors: "command.err")
+        defer { process.kill() }
+        let end = ContinuousClock.now + .seconds(seconds)
+        while try !condition() {
+            guard process.status == nil, ContinuousClock.now < end else {
+                throw GatewayTestError("\(words.joined(separator: " ")) ended too early: \(text(of: "command.err"))")
+            }
+            Thread.sleep(forTimeInterval: 0.005)
+        }
+        process.send(signal: SIGKILL)
+        guard process.wait(seconds: 20) == .signalled(SIGKILL) else { throw GatewayTestError("it was not killed") }
+    }
+
     private func launch(
         _ words: [String],
         through wrapper: [String] = [],

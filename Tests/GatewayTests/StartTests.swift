@@ -261,6 +261,25 @@ struct StartTests {
         #expect(gateway.text(of: "gateway.db") == text)
     }
 
+    /// A database whose pages are not what was written there: nothing is guessed, and nothing is written over it.
+    @Test(arguments: ["garbage", "cut off"])
+    func aDamagedDatabaseIsRefused(_ kind: String) throws {
+        let gateway = try RunningGateway().start()
+        try gateway.grant("u1", until: nil)
+        try gateway.stop()
+        var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: gateway.database)))
+        // The head of the file stays: what is wrong is found by reading.
+        if kind == "garbage" {
+            for place in bytes.indices.dropFirst(100) { bytes[place] = 0xA5 }
+        } else {
+            bytes.removeSubrange(4096...)
+        }
+        try Data(bytes).write(to: URL(fileURLWithPath: gateway.database))
+        let reason = try Self.refusal(gateway)
+        #expect(reason.contains("damaged") && reason.contains("backup"), "\(reason)")
+        #expect([UInt8](try Data(contentsOf: URL(fileURLWithPath: gateway.database))) == bytes)
+    }
+
     @Test func aDatabaseFromANewerVersionIsRefused() throws {
         let gateway = try RunningGateway()
         #expect(try gateway.run(["migrate"]).status == .exited(0))

@@ -128,6 +128,28 @@ struct StressStorageTests {
         #expect(status == 200)
     }
 
+    /// A disk that takes no writes at the start: a clear refusal, and nothing is served that could not be kept.
+    @Test(.enabled(if: canMount)) func aReadOnlyDisk() throws {
+        let gateway = try RunningGateway()
+        let disk = gateway.folder.file("disk")
+        try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: false)
+        gateway.environment["GATEWAY_DATABASE"] = disk + "/gateway.db"
+        try gateway.start()
+        try gateway.grant("u1", until: nil)
+        try gateway.stop()
+        gateway.wrapper =
+            Self.mounting + [
+                "mount --bind '\(disk)' '\(disk)' && mount -o remount,bind,ro '\(disk)'; exec \"$0\" \"$@\""
+            ]
+        #expect(throws: GatewayTestError.self) { try gateway.start() }
+        let log = gateway.text(of: "gateway.log")
+        #expect(log.contains("gateway.db") && log.contains("--database"), "\(log)")
+        gateway.wrapper = []
+        try gateway.start()
+        #expect(try gateway.entitlement(of: "u1")["entitled"] == true)
+        try gateway.stop()
+    }
+
     /// The same where no file may grow, which every system can do to a process.
     @Test(.enabled(if: Stress.hasPrlimit)) func aFileThatMayNotGrow() throws {
         let gateway = try RunningGateway().start()

@@ -8,7 +8,7 @@ public struct JSONSchemaValidator: Sendable {
     }
 
     /// Where it must be there; elsewhere its tests are left out, and say so.
-    public static var isRequired: Bool { ProcessInfo.processInfo.environment["CI"] != nil }
+    public static var isRequired: Bool { ProcessInfo.processInfo.environment["SCHEMAS_MUST_BE_JUDGED"] != nil }
 
     public static let missing = "python3-jsonschema is not installed: apt-get install python3-jsonschema"
 

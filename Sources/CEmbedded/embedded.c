@@ -21,6 +21,9 @@ static const unsigned char file_4[] = {
 static const unsigned char file_5[] = {
 #embed "../../schema/sqlite/0006_licenses.sql"
 };
+static const unsigned char file_6[] = {
+#embed "../../schema/sqlite/0007_provider_tasks.sql"
+};
 #define EMBEDDED_BYTES
 #include "../../providers/embedded.inc"
 #undef EMBEDDED_BYTES
@@ -32,6 +35,7 @@ static const struct embedded_file files[] = {
     {"schema/sqlite/0004_counts_and_replay.sql", file_3, sizeof file_3},
     {"schema/sqlite/0005_outbox.sql", file_4, sizeof file_4},
     {"schema/sqlite/0006_licenses.sql", file_5, sizeof file_5},
+    {"schema/sqlite/0007_provider_tasks.sql", file_6, sizeof file_6},
 #include "../../providers/embedded.inc"
 };
 

@@ -17,6 +17,7 @@ enum Route: UInt8, CaseIterable, Sendable {
     case sync
     case appStoreTransactions
     case offers
+    case googlePlayPurchases
     case export
     case changes
     case notifications
@@ -41,6 +42,7 @@ enum Route: UInt8, CaseIterable, Sendable {
         case .audit: "/v1/audit"
         case .appStoreTransactions: "/v1/app_store/transactions"
         case .offers: "/v1/app_store/promotional-offers"
+        case .googlePlayPurchases: "/v1/google_play/purchases"
         case .sync: "/v1/users/{user_id}/sync"
         case .export: "/v1/users/{user_id}/export"
         case .changes: "/v1/changes"
@@ -56,7 +58,7 @@ enum Route: UInt8, CaseIterable, Sendable {
         switch self {
         case .user, .grants, .grant, .identities, .events, .replay, .audit, .export, .notifications, .metrics: true
         case .other, .entitlement, .entitlementByQuery, .gate, .query, .webhook, .sync, .appStoreTransactions,
-            .offers, .changes, .health, .readiness:
+            .offers, .googlePlayPurchases, .changes, .health, .readiness:
             false
         }
     }

@@ -15,9 +15,16 @@ final class SyncWorker {
         var request: APIRequest
     }
 
-    /// One person who is looked at.
-    private struct Job {
-        var user: UserID
+    /// What one look is about.
+    enum Aim {
+        case person(UserID)
+        case task(KeptProviderTask)
+        case claim(PurchaseClaim)
+    }
+
+    /// One look, and who waits for it.
+    struct Job {
+        var aim: Aim
         var waiters: [(deadline: MonotonicNanos?, reply: ProviderSync.Reply)] = []
         var readings: [Int: Reading] = [:]
         var writesLeft = 0
@@ -27,7 +34,7 @@ final class SyncWorker {
         var isSecondLook = false
     }
 
-    private struct Reading {
+    struct Reading {
         var api: Int
         var question: APIQuestion
         var answers: [APIRequest: APIAnswer] = [:]
@@ -35,30 +42,39 @@ final class SyncWorker {
         var attempts = 0
     }
 
-    private enum Due {
+    enum Due {
         case send(Place)
         case look(UserID)
+        /// Tasks that wait are looked for.
+        case tasks
     }
 
     private static let attemptsMax = 4
+    /// Whoever has sent a delivery sends it again, and so do we: there is no need to hold on.
+    private static let attemptsMaxOfTask = 2
     private static let requestMillisMax = 10_000
     /// The second look comes when the API's answer is sure to be newer than the delivery that overtook the first.
     private static let secondLookMillis = 6000
     /// Answers about the project's own settings are used again for so long.
     private static let settingsSeconds = 600
 
-    private let apis: [any ProviderAPI]
-    private let store: SQLiteStore
-    private let reader: SQLiteReader
-    private let mailbox: Mailbox<ProviderSync.Message>
-    private let client = OutboundClient()
-    private var pace: [RequestPace]
+    let apis: [any ProviderAPI]
+    let store: SQLiteStore
+    let reader: SQLiteReader
+    let mailbox: Mailbox<ProviderSync.Message>
+    let client = OutboundClient()
+    var pace: [RequestPace]
     private var settings: [[APIRequest: (answer: APIAnswer, until: MonotonicNanos)]]
-    private var jobs: [Int: Job] = [:]
+    var jobs: [Int: Job] = [:]
     private var jobOfUser: [UserID: Int] = [:]
+    /// The task a job is about, so that one task is one job.
+    var jobOfTask: [Int64: Int] = [:]
     private var lastNumber = 0
+    /// Access tokens, by the place of their API.
+    var tokens: [AccessToken]
+    private var answerClocks: [AnswerClock]
     /// What happens at a later moment.
-    private var due: [(at: MonotonicNanos, what: Due)] = []
+    var due: [(at: MonotonicNanos, what: Due)] = []
     private var generator = SystemRandomNumberGenerator()
 
     init(apis: [any ProviderAPI], store: SQLiteStore, reader: SQLiteReader, mailbox: Mailbox<ProviderSync.Message>) {
@@ -68,10 +84,13 @@ final class SyncWorker {
         self.mailbox = mailbox
         pace = apis.map { RequestPace(perMinute: $0.requestsPerMinute) }
         settings = apis.map { _ in [:] }
+        tokens = apis.map { _ in AccessToken() }
+        answerClocks = apis.map { _ in AnswerClock() }
     }
 
     func run() {
         var messages = ContiguousArray<ProviderSync.Message>()
+        lookForTasks()
         while true {
             reader.letGo()
             _ = mailbox.wait(milliseconds: millisecondsToNext())
@@ -82,6 +101,11 @@ final class SyncWorker {
                 case .sync(let user, let millis, let reply): begin(user, millis, reply)
                 case .answered(let place, let result): answered(place, result)
                 case .stored(let job, let result): stored(job, result)
+                case .deliver(let task, let millis, let reply): keep(task, millis, reply)
+                case .kept(let task, let millis, let reply, let result): kept(task, millis, reply, result)
+                case .claim(let claim, let provider, let millis, let reply): begin(claim, provider, millis, reply)
+                case .authorized(let api, let result): authorized(api, result)
+                case .noted: continue
                 }
             }
             lookAtTheClock(.now())
@@ -107,6 +131,7 @@ final class SyncWorker {
             switch entry.what {
             case .send(let place): send(place)
             case .look(let user): begin(user, nil, nil, isSecondLook: true)
+            case .tasks: lookForTasks()
             }
         }
         for (number, job) in jobs where job.waiters.contains(where: { $0.deadline.map { $0 <= now } ?? false }) {
@@ -126,7 +151,7 @@ final class SyncWorker {
             if let reply { jobs[known]?.waiters.append((deadline, reply)) }
             return
         }
-        var job = Job(user: user)
+        var job = Job(aim: .person(user))
         job.isSecondLook = isSecondLook
         if let reply { job.waiters.append((deadline, reply)) }
         do throws(StorageError) {
@@ -141,19 +166,30 @@ final class SyncWorker {
         } catch {
             for api in apis { job.report.unreachable[api.provider] = "the database cannot be read" }
         }
+        start(job)
+    }
+
+    /// Begins a look; its number, which may be nobody's any more.
+    @discardableResult
+    func start(_ job: Job) -> Int {
         lastNumber += 1
         let number = lastNumber
         jobs[number] = job
-        jobOfUser[user] = number
+        switch job.aim {
+        case .person(let user): jobOfUser[user] = number
+        case .task(let task): jobOfTask[task.id] = number
+        case .claim: break
+        }
         for reading in job.readings.keys.sorted() { goOn(number, reading) }
         finishIfDone(number)
+        return number
     }
 
     /// Takes a reading as far as its answers reach.
     private func goOn(_ number: Int, _ place: Int) {
         guard let reading = jobs[number]?.readings[place] else { return }
         let api = apis[reading.api]
-        switch api.next(reading.question, reading.answers) {
+        switch step(of: reading, api) {
         case .ask(let requests):
             for request in requests where !reading.outstanding.contains(request) {
                 if let known = settings[reading.api][request], known.until > .now() {
@@ -166,7 +202,10 @@ final class SyncWorker {
             if jobs[number]?.readings[place]?.outstanding.isEmpty == true { goOn(number, place) }
         case .done(let events):
             jobs[number]?.readings[place] = nil
-            for event in events { take(event, of: api.provider, number) }
+            if events.isEmpty { jobs[number]?.report.isUnknown = true }
+            let payload = api.payload(reading.question, reading.answers)
+            let next = tasks(from: api, reading)
+            for event in events { take(event, of: api.provider, payload, then: next, number) }
         case .failed(let failure): fail(number, place, failure)
         }
     }
@@ -177,7 +216,7 @@ final class SyncWorker {
         let reason: String
         switch failure {
         case .passing(let text, let retryAfterMillis):
-            if reading.attempts < Self.attemptsMax, !pace[reading.api].isResting(.now()) {
+            if reading.attempts < attemptsMax(of: number), !pace[reading.api].isResting(.now()) {
                 // What was answered well stays; only what failed is asked again.
                 let failed = reading.answers.filter { $0.value.status >= 400 && $0.value.status != 404 }.map(\.key)
                 jobs[number]?.readings[place]?.attempts += 1
@@ -192,12 +231,22 @@ final class SyncWorker {
                 if !failed.isEmpty { return }
             }
             reason = text
-        case .refused(let text): reason = text
+        case .refused(let text):
+            // An access token may end before its time.
+            if tokens[reading.api].value != nil, reading.attempts == 0 {
+                tokens[reading.api] = AccessToken()
+                return fail(number, place, .passing(text, retryAfterMillis: 0))
+            }
+            reason = text
         case .notUnderstood(let text): reason = text
         }
         Log.warning("a provider could not be read", ("provider", .string(provider.name)), ("reason", .string(reason)))
         jobs[number]?.report.unreachable[provider] = reason
         jobs[number]?.readings[place] = nil
+    }
+
+    private func attemptsMax(of number: Int) -> Int {
+        if case .person? = jobs[number]?.aim { Self.attemptsMax } else { Self.attemptsMaxOfTask }
     }
 
     // MARK: - Requests
@@ -209,30 +258,32 @@ final class SyncWorker {
         if at <= .now() { send(place) } else { due.append((at, .send(place))) }
     }
 
-    private func send(_ place: Place) {
+    func send(_ place: Place) {
         guard let reading = jobs[place.job]?.readings[place.reading] else { return }
         let api = apis[reading.api]
         guard !pace[reading.api].isResting(.now()) else {
             let failure = APIFailure.passing("not asked: it failed several times in a row", retryAfterMillis: nil)
             return settle(place.job) { fail(place.job, place.reading, failure) }
         }
+        guard let credential = credential(for: place, of: reading.api) else { return }
+        let content = place.request.json.map { _ in [(name: "Content-Type", value: "application/json")] } ?? []
         let request = OutboundRequest(
-            "GET",
+            place.request.json == nil ? "GET" : "POST",
             api.base + place.request.path,
-            headers: [("Accept", "application/json")] + api.headers,
+            headers: [("Accept", "application/json")] + content + api.headers + credential,
+            body: place.request.json.map { Array($0.utf8) },
             deadlineMillis: Self.requestMillisMax
         )
         let mailbox = mailbox
         client.send(request) { result in _ = mailbox.post(.answered(place, result)) }
     }
 
-    private func answered(_ place: Place, _ result: Result<OutboundAnswer, OutboundFailure>) {
+    func answered(_ place: Place, _ result: Result<OutboundAnswer, OutboundFailure>) {
         guard let reading = jobs[place.job]?.readings[place.reading] else { return }
-        jobs[place.job]?.readings[place.reading]?.outstanding.remove(place.request)
         let answer: APIAnswer
         switch result {
         case .success(let outbound):
-            answer = Self.answer(outbound)
+            answer = answerClocks[reading.api].dated(Self.answer(outbound))
             if outbound.status >= 500 { pace[reading.api].failed(.now()) } else { pace[reading.api].succeeded() }
         case .failure(let failure):
             pace[reading.api].failed(.now())
@@ -243,6 +294,12 @@ final class SyncWorker {
         if place.request.isSettings, answer.status == 200 {
             settings[reading.api][place.request] = (answer, MonotonicNanos.now().adding(seconds: Self.settingsSeconds))
         }
+        conclude(place, answer)
+    }
+
+    /// A request has its answer.
+    func conclude(_ place: Place, _ answer: APIAnswer) {
+        jobs[place.job]?.readings[place.reading]?.outstanding.remove(place.request)
         jobs[place.job]?.readings[place.reading]?.answers[place.request] = answer
         settle(place.job) {
             if jobs[place.job]?.readings[place.reading]?.outstanding.isEmpty == true {
@@ -262,15 +319,22 @@ final class SyncWorker {
 
     // MARK: - What was read
 
-    private func take(_ event: NormalizedEvent, of provider: ProviderID, _ number: Int) {
+    private func take(
+        _ event: NormalizedEvent,
+        of provider: ProviderID,
+        _ payload: [UInt8]?,
+        then next: [ProviderTask],
+        _ number: Int
+    ) {
         let incoming = IncomingEvent(
             provider: provider,
             event: event,
             receivedAt: UnixMillis(wallClockMillis()),
-            redactedPayload: { nil }
+            redactedPayload: { payload }
         )
         let mailbox = mailbox
-        let isTaken = store.submit(.ingest(incoming)) { result in _ = mailbox.post(.stored(job: number, result)) }
+        guard let command = command(taking: incoming, then: next, number) else { return }
+        let isTaken = store.submit(command) { result in _ = mailbox.post(.stored(job: number, result)) }
         if isTaken {
             jobs[number]?.writesLeft += 1
         } else {
@@ -283,6 +347,7 @@ final class SyncWorker {
             jobs[number]?.writesLeft -= 1
             switch result {
             case .success(let committed):
+                jobs[number]?.report.result = committed
                 guard case .ingested(let outcome) = committed.value else { return }
                 if outcome == .applied { jobs[number]?.report.applied += 1 }
                 if outcome == .stale { jobs[number]?.wasOvertaken = true }
@@ -300,10 +365,17 @@ final class SyncWorker {
     private func finishIfDone(_ number: Int) {
         guard let job = jobs[number], job.readings.isEmpty, job.writesLeft == 0 else { return }
         jobs[number] = nil
-        if jobOfUser[job.user] == number { jobOfUser[job.user] = nil }
-        for waiter in job.waiters { waiter.reply(job.report) }
-        if job.wasOvertaken, !job.isSecondLook {
-            due.append((MonotonicNanos.now().adding(milliseconds: Self.secondLookMillis), .look(job.user)))
+        switch job.aim {
+        case .person(let user):
+            if jobOfUser[user] == number { jobOfUser[user] = nil }
+            if job.wasOvertaken, !job.isSecondLook {
+                due.append((MonotonicNanos.now().adding(milliseconds: Self.secondLookMillis), .look(user)))
+            }
+        case .task(let task):
+            if jobOfTask[task.id] == number { jobOfTask[task.id] = nil }
+            if job.report.result == nil { settle(task, job.report) }
+        case .claim: break
         }
+        for waiter in job.waiters { waiter.reply(job.report) }
     }
 }

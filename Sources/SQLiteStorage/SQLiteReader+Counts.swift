@@ -42,6 +42,7 @@ extension SQLiteReader {
         while try arrivals.step() {
             counts.lastArrivals[ProviderID(arrivals.text(0))] = UnixMillis(arrivals.integer(1))
         }
+        counts.waitingTasks = try waitingTasks()
         return counts
     }
 

@@ -12,5 +12,8 @@ public struct StoreCounts: Hashable, Sendable {
     /// When the newest event of each provider came.
     public var lastArrivals: [ProviderID: UnixMillis] = [:]
 
+    /// What is to be asked of providers, or sent to them.
+    public var waitingTasks: [WaitingTasks] = []
+
     public init() {}
 }

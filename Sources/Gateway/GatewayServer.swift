@@ -94,6 +94,8 @@ public final class GatewayServer: Sendable {
             let startedSync = try ProviderSync.start(apis, store)
             sync = startedSync
             publishedKeys = try keysOfIssuers(issuers, loops)
+            var signingKeys = try SigningKeyFile.load(besideDatabase: configuration.database)
+            try signingKeys.note(tokenDays: configuration.access.licenses.offlineDays)
             let services = GatewayServices(
                 store: store,
                 counting: started,
@@ -104,7 +106,7 @@ public final class GatewayServer: Sendable {
                 feed: feed,
                 receivers: configuration.receivers,
                 access: configuration.access,
-                signingKeys: try SigningKeyFile.load(besideDatabase: configuration.database),
+                signingKeys: signingKeys,
                 publishedKeys: publishedKeys,
                 pushIssuer: pusher == nil ? nil : issuers.count - 1,
                 buyerAddresses: try buyerAddresses(configuration, store),

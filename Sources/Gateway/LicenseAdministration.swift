@@ -21,11 +21,7 @@ public enum LicenseAdministration {
             throw ConfigurationError(configuration.database, "no such file", hint: "--database names the gateway's")
         }
         let file = try SigningKeyFile.load(besideDatabase: configuration.database)
-        let days = max(configuration.access.licenses.offlineDays, 1)
-        return try file.rotate(
-            tokenMillisMax: Int64(days) * UnixMillis.millisPerDay,
-            now: UnixMillis(wallClockMillis())
-        )
+        return try file.rotate(tokenDays: configuration.access.licenses.offlineDays, now: UnixMillis(wallClockMillis()))
     }
 
     /// Answers a request file of a machine without a network: takes a seat for it, as activating does, and signs the token.
@@ -90,6 +86,7 @@ public enum LicenseAdministration {
                 issuedAt: now,
                 offlineDays: days ?? configuration.access.licenses.offlineDays
             )
+            try signing.note(tokenDays: token.offlineDays)
             return LicenseFile.armoured(try signed(token, &signing))
         } catch let error as ConfigurationError {
             throw error

@@ -119,7 +119,8 @@ final class PublishedKeys: Sendable {
         private func want(_ issuer: Int) {
             guard var state = states[issuer] else { return tell(issuer, .unavailable) }
             let now = MonotonicNanos.now()
-            if state.task != nil {
+            // One fetch answers everybody who waits for it.
+            if state.task != nil || state.isWanted {
                 state.isWanted = true
             } else if state.wants.wait([], now: now) != nil {
                 return tell(issuer, state.hasKeys ? .nothingNew : .unavailable)

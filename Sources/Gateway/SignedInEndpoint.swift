@@ -43,6 +43,10 @@ extension GatewayHandler {
         _ response: inout Response,
         _ ticket: ReplyTicket
     ) -> Disposition {
+        guard unsafe request.body.count <= Self.bodyBytesMax else {
+            write(.badRequest("the body: expected at most \(Self.bodyBytesMax) bytes"), &response)
+            return .done
+        }
         guard let token = unsafe userToken(of: request, action) else {
             write(.unauthorized, &response)
             return .done
@@ -86,6 +90,8 @@ extension GatewayHandler {
 
     /// More requests than this do not wait for keys: memory stays bounded when an issuer does not answer.
     private static let parkedMax = 1024
+    /// Far more than a device has to say.
+    private static let bodyBytesMax = 16 * 1024
 
     /// Takes up what waited for an issuer's keys.
     func take(_ finding: PublishedKeys.Finding, of issuer: Int, _ replies: Replies<GatewayHandler>) {

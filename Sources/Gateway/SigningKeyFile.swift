@@ -53,13 +53,21 @@ struct SigningKeyFile {
         }
     }
 
+    /// Notes how long tokens live that are signed from now on: so long a key is published after it has signed the last.
+    mutating func note(tokenDays: Int) throws(ConfigurationError) {
+        guard let known = keys.signing(tokensOfDays: tokenDays) else { return }
+        try SecretFile.write(known.encoded, to: path, isNew: false)
+        keys = known
+        modified = Self.modified(path)
+    }
+
     /// A new key signs from now on; the old ones are published as long as their tokens live.
     ///
     /// - Returns: The new key's id, and how many keys are published.
-    func rotate(tokenMillisMax: Int64, now: UnixMillis) throws(ConfigurationError) -> (kid: String, published: Int) {
+    func rotate(tokenDays: Int, now: UnixMillis) throws(ConfigurationError) -> (kid: String, published: Int) {
         let rotated: SigningKeys
         do throws(SigningKeyError) {
-            rotated = try keys.rotated(at: now, tokenMillisMax: tokenMillisMax)
+            rotated = try keys.rotated(at: now, tokenDays: tokenDays)
         } catch {
             throw ConfigurationError(path, error.reason)
         }

@@ -8,12 +8,20 @@ public struct SigningKey: Sendable {
     public let createdAt: UnixMillis
     /// Nil while it signs. Afterwards the moment until which clients may still hold tokens of it.
     public var publishedUntil: UnixMillis?
+    /// The longest life of a token that it has signed, in days.
+    public internal(set) var tokenDaysMax: Int
     /// The public key in base64url, as a key set has it.
     let x: String
     let seed: [UInt8]
     let key: PrivateKey
 
-    init(seed: [UInt8], createdAt: UnixMillis, publishedUntil: UnixMillis?) throws(SigningKeyError) {
+    init(
+        seed: [UInt8],
+        createdAt: UnixMillis,
+        publishedUntil: UnixMillis?,
+        tokenDaysMax: Int
+    ) throws(SigningKeyError) {
+        self.tokenDaysMax = tokenDaysMax
         self.seed = seed
         self.createdAt = createdAt
         self.publishedUntil = publishedUntil
@@ -52,7 +60,7 @@ public struct SigningKeys: Sendable {
     }
 
     private static func fresh(_ now: UnixMillis) throws(SigningKeyError) -> SigningKey {
-        try SigningKey(seed: RandomBytes.make(Ed25519.size), createdAt: now, publishedUntil: nil)
+        try SigningKey(seed: RandomBytes.make(Ed25519.size), createdAt: now, publishedUntil: nil, tokenDaysMax: 0)
     }
 
     private init(keys: [SigningKey]) {
@@ -61,15 +69,23 @@ public struct SigningKeys: Sendable {
 
     /// A new key signs from now on. The old one is published until its last token has run out; what has run out is dropped.
     ///
-    /// - Parameter tokenMillisMax: How long a token lives at most.
+    /// - Parameter tokenDays: How long a token lives at most by what is configured now.
     /// - Throws: When OpenSSL has no Ed25519.
-    public func rotated(at now: UnixMillis, tokenMillisMax: Int64) throws(SigningKeyError) -> SigningKeys {
+    public func rotated(at now: UnixMillis, tokenDays: Int) throws(SigningKeyError) -> SigningKeys {
         var old = keys
         if !old.isEmpty, old[0].publishedUntil == nil {
             // A day more: a gateway that runs may sign with the old key for a moment after this.
-            old[0].publishedUntil = now.adding(millis: tokenMillisMax + UnixMillis.millisPerDay)
+            old[0].publishedUntil = now.adding(days: max(tokenDays, old[0].tokenDaysMax) + 1)
         }
         return SigningKeys(keys: [try Self.fresh(now)] + old.filter { Self.isPublished($0, at: now) })
+    }
+
+    /// The same keys, knowing that tokens of this life are signed; nil when they know already.
+    public func signing(tokensOfDays days: Int) -> SigningKeys? {
+        guard let first = keys.first, first.tokenDaysMax < days else { return nil }
+        var known = self
+        known.keys[0].tokenDaysMax = days
+        return known
     }
 
     private static func isPublished(_ key: SigningKey, at now: UnixMillis) -> Bool {
@@ -92,11 +108,13 @@ public struct SigningKeys: Sendable {
             var seed: String
             var createdAt: Int64
             var publishedUntil: Int64?
+            var tokenDaysMax: Int?
 
             private enum CodingKeys: String, CodingKey {
                 case kid, seed
                 case createdAt = "created_at"
                 case publishedUntil = "published_until"
+                case tokenDaysMax = "token_days_max"
             }
         }
 
@@ -111,7 +129,8 @@ public struct SigningKeys: Sendable {
                     kid: key.kid,
                     seed: Base64.encodeURL(key.seed),
                     createdAt: key.createdAt.value,
-                    publishedUntil: key.publishedUntil?.value
+                    publishedUntil: key.publishedUntil?.value,
+                    tokenDaysMax: key.tokenDaysMax
                 )
             }
         )
@@ -131,7 +150,8 @@ public struct SigningKeys: Sendable {
             let key = try SigningKey(
                 seed: seed,
                 createdAt: UnixMillis(entry.createdAt),
-                publishedUntil: entry.publishedUntil.map { UnixMillis($0) }
+                publishedUntil: entry.publishedUntil.map { UnixMillis($0) },
+                tokenDaysMax: entry.tokenDaysMax ?? 0
             )
             guard key.kid == entry.kid else { throw SigningKeyError("a damaged key") }
             keys.append(key)

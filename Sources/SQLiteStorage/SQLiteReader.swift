@@ -39,7 +39,7 @@ public final class SQLiteReader {
     /// Whether the snapshot holds an erased user; nil as long as nobody asked.
     private var hasErased: Bool?
 
-    init(path: String, commits: CommitCounter, cacheBytes: Int) throws(StorageError) {
+    init(path: String, commits: CommitCounter, cacheBytes: Int = 0) throws(StorageError) {
         cache = cacheBytes > 0 ? RowCache(bytes: cacheBytes) : nil
         database = try SQLiteDatabase(path: path, mode: .readOnly, busyMillis: 1000)
         // No memory map: it would be faster by a system call a page, and would hold as much memory as the file has bytes.

@@ -60,7 +60,7 @@ import Testing
     @Test func anOldKeyIsPublishedUntilItsLastTokenHasRunOut() throws {
         let first = try SigningKeys.make(at: Self.now)
         let old = try token(until: nil).signed(by: first)
-        let second = try first.rotated(at: Self.now, tokenMillisMax: 14 * UnixMillis.millisPerDay)
+        let second = try first.rotated(at: Self.now, tokenDays: 14)
         #expect(second.keys.count == 2 && second.keys[0].kid != first.keys[0].kid)
         let new = try token(until: nil).signed(by: second)
         #expect(CompactJWS(new)?.header.kid == second.keys[0].kid)
@@ -72,12 +72,23 @@ import Testing
         let published = try #require(JWK.keys(ofSet: second.publicSet(at: Self.now)))
         #expect(CompactJWS(old)?.isSigned(by: published[1].key, with: .edDSA) == true)
         // What has run out is dropped with the next one.
-        let third = try second.rotated(at: Self.now.adding(days: 30), tokenMillisMax: UnixMillis.millisPerDay)
+        let third = try second.rotated(at: Self.now.adding(days: 30), tokenDays: 1)
         #expect(third.keys.map(\.kid).contains(first.keys[0].kid) == false && third.keys.count == 2)
     }
 
+    /// A licence for a year, carried to a cellar, is checked for a year, whatever is configured when the key is replaced.
+    @Test func theLongestTokenCounts() throws {
+        let first = try SigningKeys.make(at: Self.now)
+        let known = try #require(first.signing(tokensOfDays: 365))
+        #expect(known.signing(tokensOfDays: 14) == nil)
+        let read = try SigningKeys(encoded: known.encoded)
+        let rotated = try read.rotated(at: Self.now, tokenDays: 14)
+        let count = { (days: Int) in JWK.keys(ofSet: rotated.publicSet(at: Self.now.adding(days: days)))?.count }
+        #expect(count(365) == 2 && count(367) == 1)
+    }
+
     @Test func theFileGivesTheSameKeysBack() throws {
-        let keys = try SigningKeys.make(at: Self.now).rotated(at: Self.now, tokenMillisMax: 1)
+        let keys = try SigningKeys.make(at: Self.now).rotated(at: Self.now, tokenDays: 1)
         let read = try SigningKeys(encoded: keys.encoded)
         #expect(read.publicSet(at: Self.now) == keys.publicSet(at: Self.now) && read.encoded == keys.encoded)
         let damaged = String(decoding: keys.encoded, as: UTF8.self).replacing(keys.keys[0].kid, with: "other")

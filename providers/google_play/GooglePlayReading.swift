@@ -60,7 +60,7 @@ struct GooglePlayReading {
 
     func event() -> NormalizedEvent {
         let notification = document["notification"].flatMap { value -> GooglePlayNotification? in
-            try? GooglePlayNotification.read(value).get()
+            value.isNull ? nil : try? GooglePlayNotification.read(value).get()
         }
         let at = UnixMillis(document["at"]?.integer ?? 0)
         var event = NormalizedEvent(

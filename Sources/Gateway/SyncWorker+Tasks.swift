@@ -79,8 +79,12 @@ extension SyncWorker {
 
     /// Takes up what nobody has finished: what failed, and what was kept before a stop.
     func lookForTasks() {
-        due.append((MonotonicNanos.now().adding(milliseconds: Self.lookMillis), .tasks))
         guard !apis.isEmpty else { return }
+        due.append((MonotonicNanos.now().adding(milliseconds: Self.lookMillis), .tasks))
+        takeUpTasks()
+    }
+
+    func takeUpTasks() {
         do throws(StorageError) {
             for task in try reader.dueTasks(at: now, limit: Self.tasksAtOnce) { begin(task) }
         } catch {

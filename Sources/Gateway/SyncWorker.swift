@@ -26,12 +26,16 @@ final class SyncWorker {
     struct Job {
         var aim: Aim
         var waiters: [(deadline: MonotonicNanos?, reply: ProviderSync.Reply)] = []
+        /// Who asked when this look had begun: what it has read may be from before, so another one follows for them.
+        var next: [(deadline: MonotonicNanos?, reply: ProviderSync.Reply)] = []
         var readings: [Int: Reading] = [:]
         var writesLeft = 0
         var report = SyncReport()
         /// Something newer was known of a purchase than the API said: a second look follows (rule 8).
         var wasOvertaken = false
         var isSecondLook = false
+        /// Something is to be sent once what was read is written.
+        var hasTasks = false
     }
 
     struct Reading {
@@ -111,7 +115,7 @@ final class SyncWorker {
             lookAtTheClock(.now())
         }
         client.stop()
-        for job in jobs.values { for waiter in job.waiters { waiter.reply(job.report) } }
+        for job in jobs.values { for waiter in job.waiters + job.next { waiter.reply(job.report) } }
     }
 
     // MARK: - Time
@@ -119,7 +123,7 @@ final class SyncWorker {
     private func millisecondsToNext() -> Int? {
         var next = due.map(\.at).min()
         for job in jobs.values {
-            for deadline in job.waiters.compactMap(\.deadline) { next = min(next ?? deadline, deadline) }
+            for deadline in (job.waiters + job.next).compactMap(\.deadline) { next = min(next ?? deadline, deadline) }
         }
         return next.map { Int($0.nanoseconds(since: .now()) / 1_000_000) + 1 }
     }
@@ -134,11 +138,14 @@ final class SyncWorker {
             case .tasks: lookForTasks()
             }
         }
-        for (number, job) in jobs where job.waiters.contains(where: { $0.deadline.map { $0 <= now } ?? false }) {
+        for (number, job) in jobs {
+            let late = (job.waiters + job.next).filter { $0.deadline.map { $0 <= now } ?? false }
+            guard !late.isEmpty else { continue }
             var report = job.report
             report.pending = Set(job.readings.values.map { apis[$0.api].provider })
-            for waiter in job.waiters where waiter.deadline.map({ $0 <= now }) ?? false { waiter.reply(report) }
+            for waiter in late { waiter.reply(report) }
             jobs[number]?.waiters.removeAll { $0.deadline.map { $0 <= now } ?? false }
+            jobs[number]?.next.removeAll { $0.deadline.map { $0 <= now } ?? false }
         }
     }
 
@@ -146,14 +153,23 @@ final class SyncWorker {
 
     private func begin(_ user: UserID, _ millis: Int?, _ reply: ProviderSync.Reply?, isSecondLook: Bool = false) {
         let deadline = millis.map { MonotonicNanos.now().adding(milliseconds: $0) }
-        // Somebody asks for the same person already: the same answers serve both.
+        let waiters = reply.map { [(deadline: deadline, reply: $0)] } ?? []
         if let known = jobOfUser[user], !isSecondLook {
-            if let reply { jobs[known]?.waiters.append((deadline, reply)) }
+            // Whoever only wants somebody to look is served by the look that goes on.
+            if deadline == nil { jobs[known]?.waiters += waiters } else { jobs[known]?.next += waiters }
             return
         }
+        look(at: user, waiters, isSecondLook: isSecondLook)
+    }
+
+    private func look(
+        at user: UserID,
+        _ waiters: [(deadline: MonotonicNanos?, reply: ProviderSync.Reply)],
+        isSecondLook: Bool = false
+    ) {
         var job = Job(aim: .person(user))
         job.isSecondLook = isSecondLook
-        if let reply { job.waiters.append((deadline, reply)) }
+        job.waiters = waiters
         do throws(StorageError) {
             let person = try reader.knownPerson(user)
             var number = 0
@@ -205,6 +221,7 @@ final class SyncWorker {
             if events.isEmpty { jobs[number]?.report.isUnknown = true }
             let payload = api.payload(reading.question, reading.answers)
             let next = tasks(from: api, reading)
+            jobs[number]?.hasTasks = !next.isEmpty
             for event in events { take(event, of: api.provider, payload, then: next, number) }
         case .failed(let failure): fail(number, place, failure)
         }
@@ -348,6 +365,8 @@ final class SyncWorker {
             switch result {
             case .success(let committed):
                 jobs[number]?.report.result = committed
+                // What is to be sent now is on the disk.
+                if jobs[number]?.hasTasks == true { takeUpTasks() }
                 guard case .ingested(let outcome) = committed.value else { return }
                 if outcome == .applied { jobs[number]?.report.applied += 1 }
                 if outcome == .stale { jobs[number]?.wasOvertaken = true }
@@ -377,5 +396,6 @@ final class SyncWorker {
         case .claim: break
         }
         for waiter in job.waiters { waiter.reply(job.report) }
+        if case .person(let user) = job.aim, !job.next.isEmpty { look(at: user, job.next) }
     }
 }

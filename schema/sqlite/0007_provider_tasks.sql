@@ -1,8 +1,8 @@
 -- What is to be asked of a provider, or sent to it, and must not be forgotten. kind 0: a delivery said that something has
 -- changed, and what it is has to be read (key: the event's id, body: the delivery); kind 1: something to send (key and body: the
--- request). A row goes away in the transaction that makes it needless.
+-- request; an id is never used again). A row goes away in the transaction that makes it needless.
 CREATE TABLE provider_task (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     provider TEXT NOT NULL,
     kind INTEGER NOT NULL,
     key TEXT NOT NULL,

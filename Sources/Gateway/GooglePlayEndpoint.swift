@@ -48,7 +48,9 @@ extension GatewayHandler {
                 write(.keysUnavailable, &response)
                 return .done
             }
-            access.parkedPushes.append(ParkedPush(ticket: ticket, token: unsafe [UInt8](token), body: unsafe [UInt8](body)))
+            access.parkedPushes.append(
+                ParkedPush(ticket: ticket, token: unsafe [UInt8](token), body: unsafe [UInt8](body))
+            )
             keys.want(place)
             return .later
         }
@@ -89,12 +91,26 @@ extension GatewayHandler {
     ) -> Disposition {
         let push = GooglePlayPush(body)
         guard case .success(let notification) = push.content else {
-            return take(VerifiedDelivery(verified: body, eventID: push.messageID), adapter, body.count, now, &response, ticket)
+            return take(
+                VerifiedDelivery(verified: body, eventID: push.messageID),
+                adapter,
+                body.count,
+                now,
+                &response,
+                ticket
+            )
         }
         // Somebody else's app: the same account may push for several.
         guard notification.package == adapter.package else { return refusePush(&response) }
         guard case .purchase = notification.subject else {
-            return take(VerifiedDelivery(verified: body, eventID: push.messageID), adapter, body.count, now, &response, ticket)
+            return take(
+                VerifiedDelivery(verified: body, eventID: push.messageID),
+                adapter,
+                body.count,
+                now,
+                &response,
+                ticket
+            )
         }
         let task = ProviderTask(
             provider: adapter.provider,

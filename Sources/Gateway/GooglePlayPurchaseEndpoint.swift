@@ -77,7 +77,8 @@ extension GatewayHandler {
             by: Actor(keyID: actor, at: now)
         )
         let (entitlement, mailbox) = (question.entitlement, mailbox)
-        let isTaken = context.sync.claim(claim, at: GooglePlayAdapter.name, deadlineMillis: Self.purchaseMillis) { report in
+        let isTaken = context.sync.claim(claim, at: GooglePlayAdapter.name, deadlineMillis: Self.purchaseMillis) {
+            report in
             _ = mailbox.post(.claimRead(ticket, entitlement: entitlement, report))
         }
         guard isTaken else {
@@ -92,7 +93,12 @@ extension GatewayHandler {
             guard report.isUnknown, report.unreachable.isEmpty else {
                 return write(.providerUnavailable(GooglePlayAdapter.name.name), &response)
             }
-            let problem = Problem(404, "purchase_not_found", "Not Found", "Google Play does not know this purchase token")
+            let problem = Problem(
+                404,
+                "purchase_not_found",
+                "Not Found",
+                "Google Play does not know this purchase token"
+            )
             return write(problem, &response)
         }
         guard let owner = report.owner else {

@@ -71,7 +71,8 @@ struct GooglePlaySettings {
         ConfigurationError(
             name,
             "it is not set although \(other) is",
-            hint: "the app's package and a service account are needed to ask Google, the push's audience and e-mail to be told"
+            hint:
+                "the app's package and a service account are needed to ask Google, the push's audience and e-mail to be told"
         )
     }
 

@@ -166,7 +166,11 @@ extension MetricsText {
     /// Purchases that are not acknowledged in time are paid back by their store: the age is the alarm.
     private mutating func tasks(_ waiting: [WaitingTasks]) {
         let now = wallClockMillis()
-        metric("gateway_provider_tasks_waiting", .gauge, "Readings and acknowledgements that a provider has not answered.") {
+        metric(
+            "gateway_provider_tasks_waiting",
+            .gauge,
+            "Readings and acknowledgements that a provider has not answered."
+        ) {
             for tasks in waiting {
                 $0.value(tasks.count, ["provider": tasks.provider.name, "kind": Self.word(tasks.kind)])
             }

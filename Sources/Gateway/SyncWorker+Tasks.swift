@@ -29,7 +29,9 @@ extension SyncWorker {
         let isTaken = store.submit(.providerTask(.keep(task)), bytes: task.body.count) { result in
             _ = mailbox.post(.kept(task, deadlineMillis: millis, reply: reply, result))
         }
-        if !isTaken { reply(SyncReport(unreachable: [task.provider: "more writes are waiting than the database takes"])) }
+        if !isTaken {
+            reply(SyncReport(unreachable: [task.provider: "more writes are waiting than the database takes"]))
+        }
     }
 
     func kept(

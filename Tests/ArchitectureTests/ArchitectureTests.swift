@@ -22,7 +22,8 @@ struct ArchitectureTests {
             "Storage", "Licensing", "Entitlements", "Platform", "Crypto", "CSQLite", "CEmbedded", "Synchronization",
         ],
         "Gateway": [
-            "HTTPServer", "TLS", "Outbound", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers", "Storage",
+            "HTTPServer", "TLS", "Outbound", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers",
+            "Storage",
             "SQLiteStorage", "Licensing", "Foundation", "FoundationNetworking", "Synchronization",
         ],
         "Bench": ["Storage", "Entitlements", "Crypto", "CSQLite", "Foundation", "Glibc"],

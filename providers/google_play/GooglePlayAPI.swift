@@ -139,7 +139,8 @@ public struct GooglePlayAPI: ProviderAPI {
             status: answer.status,
             answer: body,
             reading: GooglePlayReading(
-                id: eventID ?? "api:\(Hex.encode(Array(Digest.sha256(body.bytes + Array(token.utf8)).prefix(12)))):\(at.value)",
+                id: eventID
+                    ?? "api:\(Hex.encode(Array(Digest.sha256(body.bytes + Array(token.utf8)).prefix(12)))):\(at.value)",
                 at: at,
                 token: token,
                 kind: kind,

@@ -36,7 +36,9 @@ public struct GooglePlayAdapter: ProviderAdapter {
         guard case .object(var root) = sample else { return sample }
         root["packageName"] = .string(package)
         for part in ["subscriptionNotification", "oneTimeProductNotification", "voidedPurchaseNotification"] {
-            guard case .object(var members)? = root[part], let token = members["purchaseToken"]?.string else { continue }
+            guard case .object(var members)? = root[part], let token = members["purchaseToken"]?.string else {
+                continue
+            }
             members["purchaseToken"] = .string(token + String(recipient.mark))
             root[part] = .object(members)
         }

@@ -53,7 +53,9 @@ struct GooglePlayProduct {
             .init(id: ExternalID(namespace: GooglePlayAdapter.tokenNamespace, value: token), rank: .oneTime)
         ]
         if let order = answer["orderId"]?.string, !order.isEmpty {
-            ids.append(.init(id: ExternalID(namespace: GooglePlayAdapter.orderNamespace, value: order), rank: .reference))
+            ids.append(
+                .init(id: ExternalID(namespace: GooglePlayAdapter.orderNamespace, value: order), rank: .reference)
+            )
         }
         event.effects = [.facts(PurchaseReference(environment: environment, ids: ids), facts)]
     }

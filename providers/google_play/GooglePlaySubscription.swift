@@ -14,7 +14,9 @@ struct GooglePlaySubscription {
     func translate(into event: inout NormalizedEvent) throws(Failure) {
         let environment: StoreEnvironment = answer["testPurchase"]?.object != nil ? .sandbox : .production
         event.environment = environment
-        guard let word = answer["subscriptionState"]?.string else { throw Failure(reason: "/subscriptionState is missing") }
+        guard let word = answer["subscriptionState"]?.string else {
+            throw Failure(reason: "/subscriptionState is missing")
+        }
         guard let standing = Standing(rawValue: word) else {
             event.verdict = .observed("subscriptionState \(word) is not known")
             return
@@ -165,22 +167,31 @@ struct GooglePlaySubscription {
     private func reference(_ environment: StoreEnvironment) -> PurchaseReference {
         let name = ExternalID(namespace: GooglePlayAdapter.tokenNamespace, value: token)
         var ids = [PurchaseReference.Identifier(id: name, rank: .subscription)]
-        let told = lineItems.compactMap { $0["latestSuccessfulOrderId"]?.string } + [answer["latestOrderId"]?.string].compactMap { $0 }
+        let told =
+            lineItems.compactMap { $0["latestSuccessfulOrderId"]?.string }
+            + [answer["latestOrderId"]?.string].compactMap { $0 }
         var orders: Set<String> = []
         for order in told where !order.isEmpty {
             orders.insert(order.firstRange(of: "..").map { String(order[..<$0.lowerBound]) } ?? order)
         }
         for order in orders.sorted() {
-            ids.append(.init(id: ExternalID(namespace: GooglePlayAdapter.orderNamespace, value: order), rank: .reference))
+            ids.append(
+                .init(id: ExternalID(namespace: GooglePlayAdapter.orderNamespace, value: order), rank: .reference)
+            )
         }
         return PurchaseReference(environment: environment, ids: ids)
     }
 
     /// The user the app named at the purchase, or at the one it goes on from.
     static func user(of answer: JSON) -> UserID? {
-        let named = [answer["externalAccountIdentifiers"], answer["outOfAppPurchaseContext"]?["expiredExternalAccountIdentifiers"]]
+        let named = [
+            answer["externalAccountIdentifiers"],
+            answer["outOfAppPurchaseContext"]?["expiredExternalAccountIdentifiers"],
+        ]
         for identifiers in named {
-            guard let text = identifiers?["obfuscatedExternalAccountId"]?.string, let user = UserID(text) else { continue }
+            guard let text = identifiers?["obfuscatedExternalAccountId"]?.string, let user = UserID(text) else {
+                continue
+            }
             return user
         }
         return nil

@@ -32,19 +32,6 @@ public struct GooglePlayAdapter: ProviderAdapter {
 
     public func sign(_ body: [UInt8], now: UnixMillis) -> [(name: String, value: String)] { [] }
 
-    public func readdress(_ sample: JSON, to recipient: SampleRecipient) -> JSON {
-        guard case .object(var root) = sample else { return sample }
-        root["packageName"] = .string(package)
-        for part in ["subscriptionNotification", "oneTimeProductNotification", "voidedPurchaseNotification"] {
-            guard case .object(var members)? = root[part], let token = members["purchaseToken"]?.string else {
-                continue
-            }
-            members["purchaseToken"] = .string(token + String(recipient.mark))
-            root[part] = .object(members)
-        }
-        return .object(root)
-    }
-
     public func redact(_ delivery: VerifiedDelivery) -> [UInt8]? {
         JSON(delivery.body).map { redaction.redact(GooglePlayReading.withoutPersonalData($0)).bytes }
     }

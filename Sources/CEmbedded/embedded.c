@@ -27,6 +27,9 @@ static const unsigned char file_6[] = {
 static const unsigned char file_7[] = {
 #embed "../../schema/sqlite/0006_licenses.sql"
 };
+static const unsigned char file_8[] = {
+#embed "../../schema/sqlite/0007_provider_tasks.sql"
+};
 #define EMBEDDED_BYTES
 #include "../../providers/embedded.inc"
 #undef EMBEDDED_BYTES
@@ -40,6 +43,7 @@ static const struct embedded_file files[] = {
     {"schema/sqlite/0004_counts_and_replay.sql", file_5, sizeof file_5},
     {"schema/sqlite/0005_outbox.sql", file_6, sizeof file_6},
     {"schema/sqlite/0006_licenses.sql", file_7, sizeof file_7},
+    {"schema/sqlite/0007_provider_tasks.sql", file_8, sizeof file_8},
 #include "../../providers/embedded.inc"
 };
 

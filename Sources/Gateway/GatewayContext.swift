@@ -65,6 +65,8 @@ struct GatewayServices: Sendable {
     let signingKeys: SigningKeyFile
     /// Nil when no issuer publishes keys.
     let publishedKeys: PublishedKeys?
+    /// Google's place among the issuers whose keys are fetched, when it pushes notifications: the last one.
+    let pushIssuer: Int?
     /// Nil when no hashes of addresses are kept.
     let buyerAddresses: BuyerAddresses?
     let tellLoops: @Sendable (LoopMessage) -> Void

@@ -60,6 +60,12 @@ extension GatewayHandler {
         if unsafe RequestTarget.hasPrefix(path, "/v1/app_store/") {
             return unsafe appStore(UnsafeRawBufferPointer(rebasing: path[14...]), request, &response, ticket)
         }
+        if unsafe RequestTarget.equals(path, "/v1/google_play/purchases") {
+            guard enter(.googlePlayPurchases, request, &response), isMethod(.post, "POST", request, &response) else {
+                return .done
+            }
+            return submitPurchase(request, &response, ticket)
+        }
         if unsafe RequestTarget.equals(path, "/v1/events") {
             guard enter(.events, request, &response), isRead(request, &response) else { return .done }
             return events(request, &response)

@@ -12,6 +12,10 @@ enum LoopMessage: Sendable {
     case changed([ChangedRow])
     /// The providers were looked at.
     case synced(ReplyTicket, AnswerQuestion, SyncReport)
+    /// A delivery that had to be looked at was.
+    case delivered(ReplyTicket, provider: String, eventID: String, SyncReport)
+    /// A purchase that an app has handed in was looked at.
+    case claimRead(ReplyTicket, entitlement: [UInt8], SyncReport)
     /// The keys that the database holds now.
     case keys([KeyRing.Key])
     /// Whether the database takes writes, for a request that waited for another one's try.
@@ -102,6 +106,7 @@ final class GatewayHandler: RequestHandler {
         defaultEntitlement = context.defaultEntitlement.map { $0 }
         licenseReader = try LicenseReader(reader)
         access = LoopAccess(tokens: UserTokenVerifier(context.access.issuers), signing: context.signingKeys)
+        access.pushTokens = UserTokenVerifier(context.registry.googlePush.map { [$0.issuer] } ?? [])
     }
 
     func handle(_ request: Request, _ response: inout Response, ticket: ReplyTicket) -> Disposition {
@@ -127,6 +132,10 @@ final class GatewayHandler: RequestHandler {
         case .changed(let rows): rowsChanged(rows, replies)
         case .synced(let ticket, let asked, let report):
             reply(to: ticket, replies) { response in writeSynced(asked, report, &response) }
+        case .delivered(let ticket, let provider, let eventID, let report):
+            reply(to: ticket, replies) { response in finishDelivery(provider, eventID, report, &response) }
+        case .claimRead(let ticket, let entitlement, let report):
+            reply(to: ticket, replies) { response in finishClaim(entitlement, report, &response) }
         case .keys(let stored): keys = KeyRing(context.environmentKeys + stored)
         case .ready(let ticket, let isReady):
             reply(to: ticket, replies) { response in writeReadiness(isReady, &response) }
@@ -176,6 +185,7 @@ final class GatewayHandler: RequestHandler {
         dropStream(ticket)
         access.origins[ticket] = nil
         access.parked.removeAll { $0.ticket == ticket }
+        access.parkedPushes.removeAll { $0.ticket == ticket }
     }
 
     var nextDeadline: MonotonicNanos? {

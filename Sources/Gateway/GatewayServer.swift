@@ -86,12 +86,14 @@ public final class GatewayServer: Sendable {
         var counting: StoreCounting?
         var sync: ProviderSync?
         var publishedKeys: PublishedKeys?
+        let pusher = registry.googlePush?.issuer
+        let issuers = configuration.access.issuers + (pusher.map { [$0] } ?? [])
         do {
             let started = try StoreCounting(store)
             counting = started
             let startedSync = try ProviderSync.start(apis, store)
             sync = startedSync
-            publishedKeys = try keysOfIssuers(configuration.access.issuers, loops)
+            publishedKeys = try keysOfIssuers(issuers, loops)
             var signingKeys = try SigningKeyFile.load(besideDatabase: configuration.database)
             try signingKeys.note(tokenDays: configuration.access.licenses.offlineDays)
             let services = GatewayServices(
@@ -106,6 +108,7 @@ public final class GatewayServer: Sendable {
                 access: configuration.access,
                 signingKeys: signingKeys,
                 publishedKeys: publishedKeys,
+                pushIssuer: pusher == nil ? nil : issuers.count - 1,
                 buyerAddresses: try buyerAddresses(configuration, store),
                 tellLoops: { loops.post($0) },
                 adminListener: configuration.adminListen == nil ? nil : 1

@@ -5,6 +5,9 @@ internal import Platform
 /// What one loop keeps about those who ask without a key of the seller.
 struct LoopAccess {
     var tokens: UserTokenVerifier
+    /// Tokens of those who push notifications.
+    var pushTokens = UserTokenVerifier([])
+    var parkedPushes: [ParkedPush] = []
     var signing: SigningKeyFile
     /// Wrong licence keys, by client address.
     var wrongKeys = GuessLimiter()
@@ -39,12 +42,13 @@ enum UserAction: Sendable {
     case devices
     case addDevice
     case removeDevice
+    case submitPurchase
 
     /// Whether it changes nothing: only then a cookie is enough, because a foreign page can make a browser send cookies.
     var isReading: Bool {
         switch self {
         case .entitlement, .gate, .devices: true
-        case .sync, .addDevice, .removeDevice: false
+        case .sync, .addDevice, .removeDevice, .submitPurchase: false
         }
     }
 }

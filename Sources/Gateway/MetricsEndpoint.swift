@@ -198,6 +198,38 @@ extension MetricsText {
         metric("gateway_quarantined_events", .gauge, "Events that could not be understood.") {
             $0.value(counts.quarantinedEvents)
         }
+        tasks(counts.waitingTasks)
+    }
+
+    /// Purchases that are not acknowledged in time are paid back by their store: the age is the alarm.
+    private mutating func tasks(_ waiting: [WaitingTasks]) {
+        let now = wallClockMillis()
+        metric(
+            "gateway_provider_tasks_waiting",
+            .gauge,
+            "Readings and acknowledgements that a provider has not answered."
+        ) {
+            for tasks in waiting {
+                $0.value(tasks.count, ["provider": tasks.provider.name, "kind": Self.word(tasks.kind)])
+            }
+        }
+        metric(
+            "gateway_provider_task_oldest_seconds",
+            .gauge,
+            "Age of the oldest of them; acknowledgements must not wait for three days."
+        ) {
+            for tasks in waiting {
+                let seconds = Double(max(0, now - tasks.oldest.value)) / 1000
+                $0.value(seconds, ["provider": tasks.provider.name, "kind": Self.word(tasks.kind)])
+            }
+        }
+    }
+
+    private static func word(_ kind: ProviderTask.Kind) -> String {
+        switch kind {
+        case .read: "read"
+        case .send: "acknowledge"
+        }
     }
 
     /// Not told until it was counted for the first time.

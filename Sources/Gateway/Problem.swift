@@ -79,6 +79,18 @@ struct Problem {
         return problem
     }
 
+    /// A provider that must be asked first does not answer; the same request may be sent again.
+    static func providerUnavailable(_ provider: String) -> Problem {
+        var problem = Problem(
+            503,
+            "provider_unavailable",
+            "Service Unavailable",
+            "\(provider) could not be asked; nothing was concluded"
+        )
+        problem.retryAfter = 10
+        return problem
+    }
+
     /// The answer of `/readyz` while the database takes no write.
     static var notReady: Problem {
         var problem = Problem(503, "not_ready", "Service Unavailable", "the database takes no write")

@@ -10,6 +10,7 @@ enum ProviderAPIs {
     ) throws(ConfigurationError) -> [any ProviderAPI] {
         var apis: [any ProviderAPI] = []
         if let api = try revenueCat(environment) { apis.append(api) }
+        if let api = try GooglePlaySettings(environment).api { apis.append(api) }
         for manifest in manifests {
             guard let described = manifest.api, let key = environment[described.keyVariable] else { continue }
             let base = try address(described.baseVariable, described.base, environment)

@@ -7,6 +7,8 @@ struct ProviderRegistry: Sendable {
     private(set) var adapters: [String: any ProviderAdapter] = [:]
     /// Signs offers for the App Store; nil when no key for them is set.
     private(set) var offers: AppStoreOffers?
+    /// Who pushes Google Play's notifications; nil when none are taken.
+    private(set) var googlePush: GooglePlaySettings.Push?
     /// Known providers that are off → the variable that would turn them on.
     private(set) var off: [String: String] = [:]
 
@@ -32,6 +34,15 @@ struct ProviderRegistry: Sendable {
             adapters[AppStoreAdapter.name.name] = AppStoreAdapter(verifier: verifier)
         } else {
             off[AppStoreAdapter.name.name] = "\(AppStoreSettings.bundleVariable) and \(AppStoreSettings.appVariable)"
+        }
+        let googlePlay = try GooglePlaySettings(environment)
+        googlePush = googlePlay.push
+        if let adapter = googlePlay.adapter, googlePush != nil {
+            adapters[GooglePlayAdapter.name.name] = adapter
+        } else {
+            let push = "\(GooglePlaySettings.audienceVariable) and \(GooglePlaySettings.emailVariable)"
+            let api = "\(GooglePlaySettings.packageVariable), \(GooglePlaySettings.accountVariable), "
+            off[GooglePlayAdapter.name.name] = (googlePlay.adapter == nil ? api : "") + push
         }
         manifests = try Self.manifests(configuration.providersFolder)
         for manifest in manifests {

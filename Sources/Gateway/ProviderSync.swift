@@ -21,6 +21,12 @@ struct SyncReport: Sendable {
     var questions = 0
     /// What people see now and did not see before; of a trial, what they would see.
     var differences: [AnswerDifference] = []
+    /// What the one thing that was looked at came to; nil when it could not be looked at, or is not there.
+    var result: Committed<StoreResult>?
+    /// Whether the provider answered that there is no such thing.
+    var isUnknown = false
+    /// Whose purchase it was, and where, when an app has handed one in.
+    var owner: (user: UserID, environment: StoreEnvironment)?
 }
 
 /// How a look at the providers is meant.
@@ -31,6 +37,15 @@ struct SyncManner: Sendable {
     var isTrial = false
     /// Leaves a part of what each provider allows to those who wait for an answer.
     var isPatient = false
+}
+
+/// A purchase that an app hands in by its id at the provider, which alone knows what it is worth.
+struct PurchaseClaim: Sendable {
+    var id: ExternalID
+    /// Nil: whom the purchase itself names.
+    var user: UserID?
+    var restore: PurchaseSubmission.Restore
+    var by: Actor
 }
 
 /// Asks the providers' APIs about people, on a thread of its own, and takes what they say in under the same rule as
@@ -44,18 +59,26 @@ final class ProviderSync: Sendable {
         case sync(SweepSubject, SyncManner, reply: Reply)
         case answered(SyncWorker.Place, Result<OutboundAnswer, OutboundFailure>)
         case stored(job: Int, Result<Committed<StoreResult>, StorageError>)
+        case deliver(ProviderTask, deadlineMillis: Int, reply: Reply)
+        /// The delivery is kept, or it is known what became of it.
+        case kept(ProviderTask, deadlineMillis: Int, reply: Reply, Result<Committed<StoreResult>, StorageError>)
+        case claim(PurchaseClaim, provider: ProviderID, deadlineMillis: Int, reply: Reply)
+        /// An access token, or not.
+        case authorized(api: Int, Result<OutboundAnswer, OutboundFailure>)
+        /// Something was written that nobody waits for.
+        case noted
     }
 
     /// People who may wait to be looked at; more are refused.
     static let waitingMax = 4096
 
-    /// Whether there is any provider that can be asked.
-    let canAsk: Bool
+    /// Providers that can be asked.
+    private let providers: Set<ProviderID>
     private let mailbox: Mailbox<Message>
     private let thread: WorkerThread
 
-    private init(canAsk: Bool, mailbox: Mailbox<Message>, thread: WorkerThread) {
-        self.canAsk = canAsk
+    private init(providers: Set<ProviderID>, mailbox: Mailbox<Message>, thread: WorkerThread) {
+        self.providers = providers
         self.mailbox = mailbox
         self.thread = thread
     }
@@ -67,7 +90,7 @@ final class ProviderSync: Sendable {
             let reader = try store.makeReader()
             let worker = SyncWorker(apis: apis, store: store, reader: reader, mailbox: mailbox)
             let thread = try WorkerThread.start(name: "sync") { worker.run() }
-            return ProviderSync(canAsk: !apis.isEmpty, mailbox: mailbox, thread: thread)
+            return ProviderSync(providers: Set(apis.map(\.provider)), mailbox: mailbox, thread: thread)
         } catch {
             throw ConfigurationError("sync", "\(error)")
         }
@@ -83,6 +106,29 @@ final class ProviderSync: Sendable {
     func sync(_ subject: SweepSubject, _ manner: SyncManner, _ reply: @escaping Reply) -> Bool {
         guard mailbox.count < Self.waitingMax else { return false }
         return mailbox.post(.sync(subject, manner, reply: reply))
+    }
+
+    /// Whether there is any provider that can be asked.
+    var canAsk: Bool { !providers.isEmpty }
+
+    func canAsk(_ provider: ProviderID) -> Bool { providers.contains(provider) }
+
+    /// Keeps a delivery that says that something has changed, reads what it is, and takes that in. `reply` is called once, on
+    /// the sync thread. What cannot be read in time is read later, whoever waits. False when too many wait.
+    func deliver(_ task: ProviderTask, deadlineMillis: Int, _ reply: @escaping Reply) -> Bool {
+        guard mailbox.count < Self.waitingMax else { return false }
+        return mailbox.post(.deliver(task, deadlineMillis: deadlineMillis, reply: reply))
+    }
+
+    /// Reads a purchase that an app hands in, and makes it the user's.
+    func claim(
+        _ claim: PurchaseClaim,
+        at provider: ProviderID,
+        deadlineMillis: Int,
+        _ reply: @escaping Reply
+    ) -> Bool {
+        guard mailbox.count < Self.waitingMax else { return false }
+        return mailbox.post(.claim(claim, provider: provider, deadlineMillis: deadlineMillis, reply: reply))
     }
 
     func stop() {

@@ -30,6 +30,7 @@ enum Route: UInt8, CaseIterable, Sendable {
     case appStoreTransactions
     case offers
     case offerJWS
+    case googlePlayPurchases
     case export
     case changes
     case notifications
@@ -74,6 +75,7 @@ enum Route: UInt8, CaseIterable, Sendable {
         case .appStoreTransactions: "/v1/app_store/transactions"
         case .offers: "/v1/app_store/promotional-offers"
         case .offerJWS: "/v1/app_store/offer-jws"
+        case .googlePlayPurchases: "/v1/google_play/purchases"
         case .sync: "/v1/users/{user_id}/sync"
         case .export: "/v1/users/{user_id}/export"
         case .changes: "/v1/changes"
@@ -99,9 +101,9 @@ enum Route: UInt8, CaseIterable, Sendable {
             .licenseKey, .metrics, .page:
             true
         case .other, .entitlement, .entitlementByQuery, .gate, .ownGate, .query, .webhook, .sync,
-            .appStoreTransactions, .offers, .offerJWS, .changes, .ownEntitlement, .ownDevices, .ownDevice, .ownSync,
-            .licenseActivation, .licenseValidation, .licenseDeactivation, .signingKeys, .description, .health,
-            .readiness:
+            .appStoreTransactions, .offers, .offerJWS, .googlePlayPurchases, .changes, .ownEntitlement, .ownDevices,
+            .ownDevice, .ownSync, .licenseActivation, .licenseValidation, .licenseDeactivation, .signingKeys,
+            .description, .health, .readiness:
             false
         }
     }

@@ -103,6 +103,7 @@ extension GatewayHandler {
 
     /// Takes up what waited for an issuer's keys.
     func take(_ finding: PublishedKeys.Finding, of issuer: Int, _ replies: Replies<GatewayHandler>) {
+        if issuer == context.services.pushIssuer { return takePushes(finding, replies) }
         if case .keys(let keys) = finding { access.tokens.set(keys, of: issuer) }
         let waiting = access.parked.filter { $0.issuer == issuer }
         access.parked.removeAll { $0.issuer == issuer }
@@ -156,6 +157,10 @@ extension GatewayHandler {
             reply(to: call.ticket, replies) { response in write(.keysUnavailable, &response) }
         }
         access.parked.removeAll()
+        for push in access.parkedPushes {
+            reply(to: push.ticket, replies) { response in write(.keysUnavailable, &response) }
+        }
+        access.parkedPushes.removeAll()
     }
 
     private func perform(
@@ -183,6 +188,15 @@ extension GatewayHandler {
         case .sync: return unsafe sync(user.user, query: query, &response, ticket)
         case .devices: return showDevices(of: user.user, &response)
         case .addDevice: return unsafe addDevice(body, for: user.user, &response, ticket)
+        case .submitPurchase:
+            return unsafe submitPurchase(
+                body: body,
+                query: query,
+                for: user.user,
+                by: "user-token",
+                &response,
+                ticket
+            )
         case .removeDevice: return unsafe removeDevice(rest, of: user.user, &response, ticket)
         }
     }

@@ -15,11 +15,20 @@ final class SyncWorker {
         var request: APIRequest
     }
 
-    /// One person, or one purchase, that is looked at.
-    private struct Job {
-        var subject: SweepSubject
+    /// What one look is about.
+    enum Aim {
+        case subject(SweepSubject)
+        case task(KeptProviderTask)
+        case claim(PurchaseClaim)
+    }
+
+    /// One look, and who waits for it.
+    struct Job {
+        var aim: Aim
         var manner = SyncManner()
         var waiters: [(deadline: MonotonicNanos?, reply: ProviderSync.Reply)] = []
+        /// Who asked when this look had begun: what it has read may be from before, so another one follows for them.
+        var next: [(deadline: MonotonicNanos?, reply: ProviderSync.Reply)] = []
         var readings: [Int: Reading] = [:]
         var writesLeft = 0
         /// What was read so far, where it is only tried.
@@ -28,9 +37,11 @@ final class SyncWorker {
         /// Something newer was known of a purchase than the API said: a second look follows (rule 8).
         var wasOvertaken = false
         var isSecondLook = false
+        /// Something is to be sent once what was read is written.
+        var hasTasks = false
     }
 
-    private struct Reading {
+    struct Reading {
         var api: Int
         var question: APIQuestion
         var answers: [APIRequest: APIAnswer] = [:]
@@ -38,30 +49,39 @@ final class SyncWorker {
         var attempts = 0
     }
 
-    private enum Due {
+    enum Due {
         case send(Place)
         case look(SweepSubject)
+        /// Tasks that wait are looked for.
+        case tasks
     }
 
     private static let attemptsMax = 4
+    /// Whoever has sent a delivery sends it again, and so do we: there is no need to hold on.
+    private static let attemptsMaxOfTask = 2
     private static let requestMillisMax = 10_000
     /// The second look comes when the API's answer is sure to be newer than the delivery that overtook the first.
     private static let secondLookMillis = 6000
     /// Answers about the project's own settings are used again for so long.
     private static let settingsSeconds = 600
 
-    private let apis: [any ProviderAPI]
-    private let store: SQLiteStore
-    private let reader: SQLiteReader
-    private let mailbox: Mailbox<ProviderSync.Message>
-    private let client = OutboundClient()
-    private var pace: [RequestPace]
+    let apis: [any ProviderAPI]
+    let store: SQLiteStore
+    let reader: SQLiteReader
+    let mailbox: Mailbox<ProviderSync.Message>
+    let client = OutboundClient()
+    var pace: [RequestPace]
     private var settings: [[APIRequest: (answer: APIAnswer, until: MonotonicNanos)]]
-    private var jobs: [Int: Job] = [:]
+    var jobs: [Int: Job] = [:]
     private var jobOfSubject: [SweepSubject: Int] = [:]
+    /// The task a job is about, so that one task is one job.
+    var jobOfTask: [Int64: Int] = [:]
     private var lastNumber = 0
+    /// Access tokens, by the place of their API.
+    var tokens: [AccessToken]
+    private var answerClocks: [AnswerClock]
     /// What happens at a later moment.
-    private var due: [(at: MonotonicNanos, what: Due)] = []
+    var due: [(at: MonotonicNanos, what: Due)] = []
     private var generator = SystemRandomNumberGenerator()
 
     init(apis: [any ProviderAPI], store: SQLiteStore, reader: SQLiteReader, mailbox: Mailbox<ProviderSync.Message>) {
@@ -71,10 +91,13 @@ final class SyncWorker {
         self.mailbox = mailbox
         pace = apis.map { RequestPace(perMinute: $0.requestsPerMinute) }
         settings = apis.map { _ in [:] }
+        tokens = apis.map { _ in AccessToken() }
+        answerClocks = apis.map { _ in AnswerClock() }
     }
 
     func run() {
         var messages = ContiguousArray<ProviderSync.Message>()
+        lookForTasks()
         while true {
             reader.letGo()
             _ = mailbox.wait(milliseconds: millisecondsToNext())
@@ -85,6 +108,11 @@ final class SyncWorker {
                 case .sync(let subject, let manner, let reply): begin(subject, manner, reply)
                 case .answered(let place, let result): answered(place, result)
                 case .stored(let job, let result): stored(job, result)
+                case .deliver(let task, let millis, let reply): keep(task, millis, reply)
+                case .kept(let task, let millis, let reply, let result): kept(task, millis, reply, result)
+                case .claim(let claim, let provider, let millis, let reply): begin(claim, provider, millis, reply)
+                case .authorized(let api, let result): authorized(api, result)
+                case .noted: continue
                 }
             }
             lookAtTheClock(.now())
@@ -93,7 +121,7 @@ final class SyncWorker {
         for job in jobs.values {
             var report = job.report
             report.failure = report.failure ?? "the gateway is stopping"
-            for waiter in job.waiters { waiter.reply(report) }
+            for waiter in job.waiters + job.next { waiter.reply(report) }
         }
     }
 
@@ -102,7 +130,7 @@ final class SyncWorker {
     private func millisecondsToNext() -> Int? {
         var next = due.map(\.at).min()
         for job in jobs.values {
-            for deadline in job.waiters.compactMap(\.deadline) { next = min(next ?? deadline, deadline) }
+            for deadline in (job.waiters + job.next).compactMap(\.deadline) { next = min(next ?? deadline, deadline) }
         }
         return next.map { Int($0.nanoseconds(since: .now()) / 1_000_000) + 1 }
     }
@@ -113,34 +141,43 @@ final class SyncWorker {
         for entry in ready {
             switch entry.what {
             case .send(let place): send(place)
-            case .look(let subject): begin(subject, SyncManner(), nil, isSecondLook: true)
+            case .look(let subject): look(at: subject, SyncManner(), [], isSecondLook: true)
+            case .tasks: lookForTasks()
             }
         }
-        for (number, job) in jobs where job.waiters.contains(where: { $0.deadline.map { $0 <= now } ?? false }) {
+        for (number, job) in jobs {
+            let late = (job.waiters + job.next).filter { $0.deadline.map { $0 <= now } ?? false }
+            guard !late.isEmpty else { continue }
             var report = job.report
             report.pending = Set(job.readings.values.map { apis[$0.api].provider })
-            for waiter in job.waiters where waiter.deadline.map({ $0 <= now }) ?? false { waiter.reply(report) }
+            for waiter in late { waiter.reply(report) }
             jobs[number]?.waiters.removeAll { $0.deadline.map { $0 <= now } ?? false }
+            jobs[number]?.next.removeAll { $0.deadline.map { $0 <= now } ?? false }
         }
     }
 
     // MARK: - A person
 
-    private func begin(
-        _ subject: SweepSubject,
-        _ manner: SyncManner,
-        _ reply: ProviderSync.Reply?,
-        isSecondLook: Bool = false
-    ) {
+    private func begin(_ subject: SweepSubject, _ manner: SyncManner, _ reply: @escaping ProviderSync.Reply) {
         let deadline = manner.deadlineMillis.map { MonotonicNanos.now().adding(milliseconds: $0) }
-        // Somebody asks for the same person already: the same answers serve both.
-        if let known = jobOfSubject[subject], !isSecondLook, jobs[known]?.manner.isTrial == manner.isTrial {
-            if let reply { jobs[known]?.waiters.append((deadline, reply)) }
+        let waiters = [(deadline: deadline, reply: reply)]
+        if let known = jobOfSubject[subject], jobs[known]?.manner.isTrial == manner.isTrial {
+            // Whoever only wants somebody to look is served by the look that goes on.
+            if deadline == nil { jobs[known]?.waiters += waiters } else { jobs[known]?.next += waiters }
             return
         }
-        var job = Job(subject: subject, manner: manner)
+        look(at: subject, manner, waiters)
+    }
+
+    private func look(
+        at subject: SweepSubject,
+        _ manner: SyncManner,
+        _ waiters: [(deadline: MonotonicNanos?, reply: ProviderSync.Reply)],
+        isSecondLook: Bool = false
+    ) {
+        var job = Job(aim: .subject(subject), manner: manner)
         job.isSecondLook = isSecondLook
-        if let reply { job.waiters.append((deadline, reply)) }
+        job.waiters = waiters
         do throws(StorageError) {
             let person: KnownPerson
             switch subject {
@@ -159,19 +196,30 @@ final class SyncWorker {
             job.report.failure = "the database cannot be read"
             for api in apis { job.report.unreachable[api.provider] = "the database cannot be read" }
         }
+        start(job)
+    }
+
+    /// Begins a look; its number, which may be nobody's any more.
+    @discardableResult
+    func start(_ job: Job) -> Int {
         lastNumber += 1
         let number = lastNumber
         jobs[number] = job
-        jobOfSubject[subject] = number
+        switch job.aim {
+        case .subject(let subject): jobOfSubject[subject] = number
+        case .task(let task): jobOfTask[task.id] = number
+        case .claim: break
+        }
         for reading in job.readings.keys.sorted() { goOn(number, reading) }
         finishIfDone(number)
+        return number
     }
 
     /// Takes a reading as far as its answers reach.
     private func goOn(_ number: Int, _ place: Int) {
         guard let reading = jobs[number]?.readings[place] else { return }
         let api = apis[reading.api]
-        switch api.next(reading.question, reading.answers) {
+        switch step(of: reading, api) {
         case .ask(let requests):
             for request in requests where !reading.outstanding.contains(request) {
                 if let known = settings[reading.api][request], known.until > .now() {
@@ -184,7 +232,11 @@ final class SyncWorker {
             if jobs[number]?.readings[place]?.outstanding.isEmpty == true { goOn(number, place) }
         case .done(let events):
             jobs[number]?.readings[place] = nil
-            take(events, of: api.provider, number)
+            if events.isEmpty { jobs[number]?.report.isUnknown = true }
+            let payload = api.payload(reading.question, reading.answers)
+            let next = tasks(from: api, reading)
+            jobs[number]?.hasTasks = !next.isEmpty
+            take(events, of: api.provider, payload, then: next, number)
         case .failed(let failure): fail(number, place, failure)
         }
     }
@@ -195,7 +247,7 @@ final class SyncWorker {
         let reason: String
         switch failure {
         case .passing(let text, let retryAfterMillis):
-            if reading.attempts < Self.attemptsMax, !pace[reading.api].isResting(.now()) {
+            if reading.attempts < attemptsMax(of: number), !pace[reading.api].isResting(.now()) {
                 // What was answered well stays; only what failed is asked again.
                 let failed = reading.answers.filter { $0.value.status >= 400 && $0.value.status != 404 }.map(\.key)
                 jobs[number]?.readings[place]?.attempts += 1
@@ -211,6 +263,11 @@ final class SyncWorker {
             }
             reason = text
         case .refused(let text):
+            // An access token may end before its time.
+            if tokens[reading.api].value != nil, reading.attempts == 0 {
+                tokens[reading.api] = AccessToken()
+                return fail(number, place, .passing(text, retryAfterMillis: 0))
+            }
             reason = text
             jobs[number]?.report.refused.insert(provider)
         case .notUnderstood(let text): reason = text
@@ -218,6 +275,10 @@ final class SyncWorker {
         Log.warning("a provider could not be read", ("provider", .string(provider.name)), ("reason", .string(reason)))
         jobs[number]?.report.unreachable[provider] = reason
         jobs[number]?.readings[place] = nil
+    }
+
+    private func attemptsMax(of number: Int) -> Int {
+        if case .subject? = jobs[number]?.aim { Self.attemptsMax } else { Self.attemptsMaxOfTask }
     }
 
     // MARK: - Requests
@@ -229,30 +290,32 @@ final class SyncWorker {
         if at <= .now() { send(place) } else { due.append((at, .send(place))) }
     }
 
-    private func send(_ place: Place) {
+    func send(_ place: Place) {
         guard let reading = jobs[place.job]?.readings[place.reading] else { return }
         let api = apis[reading.api]
         guard !pace[reading.api].isResting(.now()) else {
             let failure = APIFailure.passing("not asked: it failed several times in a row", retryAfterMillis: nil)
             return settle(place.job) { fail(place.job, place.reading, failure) }
         }
+        guard let credential = credential(for: place, of: reading.api) else { return }
+        let content = place.request.json.map { _ in [(name: "Content-Type", value: "application/json")] } ?? []
         let request = OutboundRequest(
-            "GET",
+            place.request.json == nil ? "GET" : "POST",
             api.base + place.request.path,
-            headers: [("Accept", "application/json")] + api.headers,
+            headers: [("Accept", "application/json")] + content + api.headers + credential,
+            body: place.request.json.map { Array($0.utf8) },
             deadlineMillis: Self.requestMillisMax
         )
         let mailbox = mailbox
         client.send(request) { result in _ = mailbox.post(.answered(place, result)) }
     }
 
-    private func answered(_ place: Place, _ result: Result<OutboundAnswer, OutboundFailure>) {
+    func answered(_ place: Place, _ result: Result<OutboundAnswer, OutboundFailure>) {
         guard let reading = jobs[place.job]?.readings[place.reading] else { return }
-        jobs[place.job]?.readings[place.reading]?.outstanding.remove(place.request)
         let answer: APIAnswer
         switch result {
         case .success(let outbound):
-            answer = Self.answer(outbound)
+            answer = answerClocks[reading.api].dated(Self.answer(outbound))
             if outbound.status >= 500 { pace[reading.api].failed(.now()) } else { pace[reading.api].succeeded() }
         case .failure(let failure):
             pace[reading.api].failed(.now())
@@ -263,6 +326,12 @@ final class SyncWorker {
         if place.request.isSettings, answer.status == 200 {
             settings[reading.api][place.request] = (answer, MonotonicNanos.now().adding(seconds: Self.settingsSeconds))
         }
+        conclude(place, answer)
+    }
+
+    /// A request has its answer.
+    func conclude(_ place: Place, _ answer: APIAnswer) {
+        jobs[place.job]?.readings[place.reading]?.outstanding.remove(place.request)
         jobs[place.job]?.readings[place.reading]?.answers[place.request] = answer
         settle(place.job) {
             if jobs[place.job]?.readings[place.reading]?.outstanding.isEmpty == true {
@@ -282,26 +351,34 @@ final class SyncWorker {
 
     // MARK: - What was read
 
-    private func take(_ events: [NormalizedEvent], of provider: ProviderID, _ number: Int) {
+    private func take(
+        _ events: [NormalizedEvent],
+        of provider: ProviderID,
+        _ payload: [UInt8]?,
+        then next: [ProviderTask],
+        _ number: Int
+    ) {
         let incoming = events.map { event in
             IncomingEvent(
                 provider: provider,
                 event: event,
                 receivedAt: UnixMillis(wallClockMillis()),
-                redactedPayload: { nil }
+                redactedPayload: { payload }
             )
         }
         guard jobs[number]?.manner.isTrial == true else {
-            for event in incoming { write(ProviderReading(events: [event], isTrial: false), of: provider, number) }
+            for event in incoming {
+                if let command = command(taking: event, then: next, number) { write(command, of: provider, number) }
+            }
             return
         }
         // What one says may only count together with the other, and nothing of it stays in between.
         jobs[number]?.tried += incoming
     }
 
-    private func write(_ reading: ProviderReading, of provider: ProviderID?, _ number: Int) {
+    private func write(_ command: StoreCommand, of provider: ProviderID?, _ number: Int) {
         let mailbox = mailbox
-        let isTaken = store.submit(.takeReading(reading)) { result in _ = mailbox.post(.stored(job: number, result)) }
+        let isTaken = store.submit(command) { result in _ = mailbox.post(.stored(job: number, result)) }
         if isTaken {
             jobs[number]?.writesLeft += 1
         } else {
@@ -316,12 +393,21 @@ final class SyncWorker {
             jobs[number]?.writesLeft -= 1
             switch result {
             case .success(let committed):
-                guard case .readingTaken(let outcomes, let differences) = committed.value else { return }
+                jobs[number]?.report.result = committed
+                // What is to be sent now is on the disk.
+                if jobs[number]?.hasTasks == true { takeUpTasks() }
+                var outcomes: [EventOutcome] = []
+                switch committed.value {
+                case .ingested(let outcome): outcomes = [outcome]
+                case .readingTaken(let taken, let differences):
+                    outcomes = taken
+                    jobs[number]?.report.differences += differences
+                default: break
+                }
                 for outcome in outcomes {
                     if outcome == .applied { jobs[number]?.report.applied += 1 }
                     if outcome == .stale { jobs[number]?.wasOvertaken = true }
                 }
-                jobs[number]?.report.differences += differences
             case .failure(let error):
                 jobs[number]?.report.failure = error.description
                 Log.error("what a provider said could not be written", ("reason", .string(error.description)))
@@ -338,14 +424,22 @@ final class SyncWorker {
         guard let job = jobs[number], job.readings.isEmpty, job.writesLeft == 0 else { return }
         if !job.tried.isEmpty {
             jobs[number]?.tried = []
-            write(ProviderReading(events: job.tried, isTrial: true), of: nil, number)
+            write(.takeReading(ProviderReading(events: job.tried, isTrial: true)), of: nil, number)
             return finishIfDone(number)
         }
         jobs[number] = nil
-        if jobOfSubject[job.subject] == number { jobOfSubject[job.subject] = nil }
-        for waiter in job.waiters { waiter.reply(job.report) }
-        if job.wasOvertaken, !job.isSecondLook, !job.manner.isTrial {
-            due.append((MonotonicNanos.now().adding(milliseconds: Self.secondLookMillis), .look(job.subject)))
+        switch job.aim {
+        case .subject(let subject):
+            if jobOfSubject[subject] == number { jobOfSubject[subject] = nil }
+            if job.wasOvertaken, !job.isSecondLook, !job.manner.isTrial {
+                due.append((MonotonicNanos.now().adding(milliseconds: Self.secondLookMillis), .look(subject)))
+            }
+        case .task(let task):
+            if jobOfTask[task.id] == number { jobOfTask[task.id] = nil }
+            if job.report.result == nil { settle(task, job.report) }
+        case .claim: break
         }
+        for waiter in job.waiters { waiter.reply(job.report) }
+        if case .subject(let subject) = job.aim, !job.next.isEmpty { look(at: subject, job.manner, job.next) }
     }
 }

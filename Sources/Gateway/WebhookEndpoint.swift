@@ -2,6 +2,7 @@ internal import Entitlements
 internal import HTTPServer
 internal import Platform
 internal import ProviderKit
+internal import Providers
 internal import Storage
 
 /// `POST /v1/webhooks/{provider}` (contract section 4): verify the raw bytes, put them in the product's words, hand them to
@@ -18,6 +19,7 @@ extension GatewayHandler {
             return .done
         }
         guard isMethod(.post, "POST", request, &response) else { return .done }
+        if let adapter = adapter as? GooglePlayAdapter { return push(adapter, request, &response, ticket) }
         let delivery = WebhookDelivery(body: unsafe [UInt8](request.body), signers: signers) { name in
             unsafe request.header(named: name).map { unsafe String(decoding: $0, as: UTF8.self) }
         }
@@ -40,7 +42,7 @@ extension GatewayHandler {
         return Problem(404, "provider_not_configured", "Not Found", "this provider is off: its secret is not set")
     }
 
-    private func take(
+    func take(
         _ verified: VerifiedDelivery,
         _ adapter: any ProviderAdapter,
         _ bodyBytes: Int,
@@ -72,7 +74,7 @@ extension GatewayHandler {
         writeOutcome(outcome, eventID, &response)
     }
 
-    private func writeOutcome(_ outcome: EventOutcome, _ eventID: String, _ response: inout Response) {
+    func writeOutcome(_ outcome: EventOutcome, _ eventID: String, _ response: inout Response) {
         json.reset()
         json.raw("{\"outcome\":")
         json.string(outcome.name)

@@ -1,3 +1,4 @@
+public import Crypto
 public import Entitlements
 
 /// Something that may be asked of a provider's API, with the id the provider knows it by.
@@ -5,6 +6,10 @@ public enum APIQuestion: Hashable, Sendable {
     /// Everything a customer, or a user the provider knows by our id, has bought.
     case customer(String)
     case purchase(ExternalID)
+    /// What an authentic delivery says has changed: the event's id, and the body.
+    case delivery(id: String, body: [UInt8])
+    /// No question: something that is to be sent, and whether it was taken.
+    case send(APIRequest)
 }
 
 /// One request of a reading; a GET unless it has a body.
@@ -13,10 +18,13 @@ public struct APIRequest: Hashable, Sendable {
     public var path: String
     /// The project's own settings (products, names): they change seldom, and their answer may be used again for minutes.
     public var isSettings: Bool
+    /// The body of a POST; nil for a GET.
+    public var json: String?
 
-    public init(_ path: String, isSettings: Bool = false) {
+    public init(_ path: String, isSettings: Bool = false, json: String? = nil) {
         self.path = path
         self.isSettings = isSettings
+        self.json = json
     }
 
     /// A piece of a path or query in which nothing has a meaning of its own (RFC 3986 section 2.3).
@@ -34,6 +42,18 @@ public struct APIRequest: Hashable, Sendable {
             }
         }
         return encoded
+    }
+}
+
+/// A request for an access token that is good for a while (RFC 6749 section 4.5, RFC 7523).
+public struct APICredentialExchange: Sendable {
+    public var url: String
+    /// The body, as forms are sent.
+    public var form: String
+
+    public init(url: String, form: String) {
+        self.url = url
+        self.form = form
     }
 }
 
@@ -86,13 +106,30 @@ public protocol ProviderAPI: Sendable {
     /// How many requests a minute the gateway allows itself: below what the provider publishes.
     var requestsPerMinute: Int { get }
 
+    /// How an access token is got, for an API that wants one beside `headers`; nil for others.
+    ///
+    /// - Throws: When the credentials cannot sign.
+    func exchange(at now: UnixMillis) throws(KeyError) -> APICredentialExchange?
+
     func questions(about person: KnownPerson) -> [APIQuestion]
 
     /// What is to be done next, from everything that was answered so far.
     func next(_ question: APIQuestion, _ answers: [APIRequest: APIAnswer]) -> APIStep
+
+    /// The body of the event that a finished reading came to, without personal data, where it can be read again.
+    func payload(_ question: APIQuestion, _ answers: [APIRequest: APIAnswer]) -> [UInt8]?
+
+    /// What must be sent to the provider once a finished reading is on the disk.
+    func followUps(_ question: APIQuestion, _ answers: [APIRequest: APIAnswer]) -> [APIRequest]
 }
 
 extension ProviderAPI {
+    public func exchange(at now: UnixMillis) throws(KeyError) -> APICredentialExchange? { nil }
+
+    public func payload(_ question: APIQuestion, _ answers: [APIRequest: APIAnswer]) -> [UInt8]? { nil }
+
+    public func followUps(_ question: APIQuestion, _ answers: [APIRequest: APIAnswer]) -> [APIRequest] { [] }
+
     /// A state read from an API is as old as the answer, and within five seconds a delivery is believed before it (rule 8).
     public static var deliveryWinsMillis: Int64 { 5000 }
 

@@ -41,6 +41,7 @@ extension SQLiteReader {
         counts.lastArrivals = try lastArrivals()
         counts.messages = try messageCounts()
         counts.oldestMessage = try oldestMessage()
+        counts.waitingTasks = try waitingTasks()
         return counts
     }
 

@@ -220,6 +220,7 @@ final class SQLiteWriter {
             changed += try AddressPurge(database: database, transaction: transaction).forgetAll(policy, at: moment)
             return .ready
         case .license(let command): return .license(try licenses.perform(command))
+        case .providerTask(let command): return try perform(command, &changed)
         case .replay(let sequence, let incoming, let actor):
             return try replay(sequence, incoming, actor, &changed)
         case .adopt(let policy):
@@ -245,6 +246,24 @@ final class SQLiteWriter {
             try transaction.setMeta("probe", String(moment.value))
             return .ready
         }
+    }
+
+    private func perform(
+        _ command: ProviderTaskCommand,
+        _ changed: inout [ChangedRow]
+    ) throws(StorageError) -> StoreResult {
+        let tasks = ProviderTasks(database: database)
+        switch command {
+        case .keep(let task): return try tasks.keep(task).map { .taskKept(id: $0) } ?? .ingested(.duplicate)
+        case .took(let incoming, let finished, let next):
+            let outcome = try ingest(incoming, &changed)
+            if let finished { try tasks.remove(finished) }
+            for task in next { _ = try tasks.keep(task) }
+            return .ingested(outcome)
+        case .postpone(let id, let moment): try tasks.postpone(id, until: moment)
+        case .done(let id): try tasks.remove(id)
+        }
+        return .taskChanged
     }
 
     private func ingest(
@@ -519,6 +538,8 @@ final class SQLiteWriter {
         var ingestion = Ingestion(policy: policy, transaction: transaction)
         let result = try ingestion.submit(submission, claimEventID: eventID("identity"))
         changed += ingestion.changedRows
+        let tasks = ProviderTasks(database: database)
+        for task in submission.then { _ = try tasks.keep(task) }
         guard result != .ownedByAnother else { return .ownedByAnother }
         if result == .owned(isNew: true) {
             let detail = "\(submission.event.provider.name) \(submission.id.value)"

@@ -17,6 +17,8 @@ public struct PurchaseSubmission: Sendable {
     public var user: UserID
     public var restore: Restore
     public var by: Actor
+    /// What has to be sent to the provider once the purchase is recorded.
+    public var then: [ProviderTask] = []
 
     public init(
         event: IncomingEvent,

@@ -367,7 +367,7 @@ package struct Ingestion<Transaction: StorageTransaction> {
         let identifiers = try transaction.identifiers(of: key)
         var after = before
         after.outcome = MergeRule.outcome(of: facts, pastDueDays: policy.pastDueDays)
-        let best = identifiers.min { ($0.rank, $0.id.value, $0.id.namespace) < ($1.rank, $1.id.value, $1.id.namespace) }
+        let best = Self.best(of: identifiers)
         after.purchaseID = best?.id.value ?? before.purchaseID
         after.provider = after.outcome?.provider ?? facts.map(\.provider).min() ?? before.provider
         let ownership = try owner(facts: facts, ids: identifiers.map(\.id), environment: before.environment)
@@ -377,6 +377,15 @@ package struct Ingestion<Transaction: StorageTransaction> {
         return (
             PurchaseChange(before: isNew ? nil : before, after: after), Set(ownership.dependsOn.map { $0.node })
         )
+    }
+
+    /// The purchase's own id. Of two names of one rank that are of one provider, the one that says of what kind it is: a
+    /// place that tells of the provider's purchases knows them by something less.
+    private static func best(of identifiers: [PurchaseReference.Identifier]) -> PurchaseReference.Identifier? {
+        let names = identifiers.filter { name in
+            !identifiers.contains { $0.rank == name.rank && $0.id.namespace.hasPrefix(name.id.namespace + ":") }
+        }
+        return names.min { ($0.rank, $0.id.value, $0.id.namespace) < ($1.rank, $1.id.value, $1.id.namespace) }
     }
 
     private func owner(

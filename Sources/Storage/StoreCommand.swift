@@ -10,6 +10,7 @@ public enum StoreCommand: Sendable {
     case submitPurchase(PurchaseSubmission)
     case erase(user: UserID, by: Actor)
     case license(LicenseCommand)
+    case providerTask(ProviderTaskCommand)
     /// No hashes of addresses are kept any more.
     case forgetAddresses(at: UnixMillis)
     /// Takes a recorded event in again: with what its kept body says now, or, without one, from its facts.
@@ -106,6 +107,9 @@ public enum StoreResult: Hashable, Sendable {
     case erased
     case license(LicenseResult)
     case replayed(EventOutcome)
+    /// A task is kept, or was.
+    case taskKept(id: Int64)
+    case taskChanged
     /// Nothing is kept of the event that could be read again.
     case notReplayable
     case adopted

@@ -16,6 +16,8 @@ public struct StoreCounts: Hashable, Sendable {
     package var messages: [OutboxCount] = []
     /// When the oldest notification that waits was made; nil for none.
     public var oldestMessage: UnixMillis?
+    /// What is to be asked of providers, or sent to them.
+    public var waitingTasks: [WaitingTasks] = []
 
     public init() {}
 }

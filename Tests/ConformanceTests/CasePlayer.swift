@@ -10,6 +10,7 @@ final class CasePlayer {
     private let folder: TemporaryFolder
     private let gateway: GatewayProcess
     private let issuer: FakeIssuer
+    private let services: FakeServices
     private var scope: Scope
     private var connection: HTTPConnection?
     private var lock: DatabaseLock?
@@ -30,7 +31,6 @@ final class CasePlayer {
     }
 
     private init(_ run: ConformanceRun, _ testCase: ConformanceCase, label: String) throws(ConformanceError) {
-        if testCase.google != nil { throw .notBuilt(.fakeServices) }
         self.run = run
         self.testCase = testCase
         do {
@@ -38,8 +38,23 @@ final class CasePlayer {
         } catch {
             throw .machine("no temporary folder: \(error)")
         }
-        issuer = try FakeIssuer(documents: testCase.apis)
+        services = FakeServices(google: run.google)
+        issuer = try FakeIssuer(services, google: run.google)
         var environment = run.environment
+        let account = folder.file("google-account.json")
+        let accountFile = run.google.accountFile(tokenAddress: issuer.address + "/token")
+        guard FileManager.default.createFile(atPath: account, contents: Data(accountFile.utf8)) else {
+            throw .machine("no file can be written to \(folder.path)")
+        }
+        environment.merge([
+            "GOOGLE_PLAY_PACKAGE_NAME": FakeGoogle.package, "GOOGLE_PLAY_PUSH_AUDIENCE": FakeGoogle.audience,
+            "GOOGLE_PLAY_PUSH_EMAIL": FakeGoogle.email, "GOOGLE_PLAY_SERVICE_ACCOUNT": account,
+            "GOOGLE_PLAY_JWKS": issuer.address + "/jwks.json", "GOOGLE_PLAY_API_BASE": issuer.address,
+        ]) { $1 }
+        if testCase.apis != nil {
+            for (name, value) in run.outbound { environment[name] = value }
+            for name in ["REVENUECAT", "STRIPE", "CREEM"] { environment[name + "_API_BASE"] = issuer.address }
+        }
         let root = folder.file("apple-root.der")
         guard FileManager.default.createFile(atPath: root, contents: Data(run.apple.root.der)) else {
             throw .machine("no file can be written to \(folder.path)")
@@ -51,6 +66,7 @@ final class CasePlayer {
             throw .wrongCase("env must be an object")
         }
         GatewayProcess.apply(changes, to: &scope.environment)
+        try Self.fill(services, testCase, scope)
         let scope = scope
         gateway = try GatewayProcess(
             program: run.program,
@@ -105,6 +121,7 @@ final class CasePlayer {
     private func play() throws(CaseFailure) {
         try start()
         scope.now = Self.now()
+        try at(order + "the start") { () throws(ConformanceError) in try fillServices() }
         for index in testCase.steps.indices {
             try play(stepAt: index)
         }
@@ -148,7 +165,7 @@ final class CasePlayer {
             if isLocked { lock = try DatabaseLock(path: gateway.databasePath) }
         case .wait(let seconds): Thread.sleep(forTimeInterval: seconds)
         case .verifyToken(let step): try verify(step)
-        case .later(let part): throw .notBuilt(part)
+        case .answers(let google, let apis, let calls): try change(google, apis, calls)
         case .permute: throw .wrongCase("permute cannot stand inside another step")
         }
     }
@@ -168,6 +185,39 @@ final class CasePlayer {
                     save: []
                 )
             )
+        }
+    }
+
+    /// What the case says of the services; their times move with the case's clock.
+    private func fillServices() throws(ConformanceError) {
+        try Self.fill(services, testCase, scope)
+    }
+
+    private static func fill(
+        _ services: FakeServices,
+        _ testCase: ConformanceCase,
+        _ scope: Scope
+    ) throws(ConformanceError) {
+        services.set(google: try answers(testCase.google, scope), apis: try answers(testCase.apis, scope))
+    }
+
+    private static func answers(_ value: JSONValue?, _ scope: Scope) throws(ConformanceError) -> JSONObject {
+        guard let value else { return JSONObject() }
+        guard case .object(let expanded) = try scope.expand(value) else {
+            throw .wrongCase("google and apis are objects")
+        }
+        return expanded
+    }
+
+    private func change(_ google: JSONObject, _ apis: JSONObject, _ calls: JSONObject) throws(ConformanceError) {
+        services.set(
+            google: try Self.answers(.object(google), scope),
+            apis: try Self.answers(.object(apis), scope)
+        )
+        for wanted in calls.members {
+            let count = services.calls(of: wanted.key)
+            let found = try Matchers.differences(wanted.value, .integer(Int64(count)), at: "calls of \(wanted.key)")
+            guard found.isEmpty else { throw .mismatch(found.joined(separator: "\n  ")) }
         }
     }
 
@@ -316,6 +366,7 @@ final class CasePlayer {
             player.order = "order \(name), "
             try player.start()
             player.scope.now = now
+            try player.at(place) { () throws(ConformanceError) in try player.fillServices() }
             for earlier in 0..<index {
                 if case .permute = testCase.steps[earlier].action { continue }
                 try player.play(stepAt: earlier)

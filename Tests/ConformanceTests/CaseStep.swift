@@ -14,7 +14,8 @@ struct CaseStep: Sendable {
         case lockDatabase(Bool)
         case wait(seconds: Double)
         case verifyToken(VerifyTokenStep)
-        case later(LaterPart)
+        /// Other answers of the fake services, and how often they must have been asked.
+        case answers(google: JSONObject, apis: JSONObject, calls: JSONObject)
     }
 
     enum HowToStop: String, Sendable {
@@ -46,7 +47,7 @@ struct CaseStep: Sendable {
         if let lock = try reader.bool("lock_database") { return .lockDatabase(lock) }
         if let seconds = try reader.number("wait") { return .wait(seconds: seconds) }
         if reader.has("verify_token") { return .verifyToken(try VerifyTokenStep(&reader)) }
-        if let part = later(&reader) { return .later(part) }
+        if reader.has("google") || reader.has("apis") { return try answers(&reader) }
         throw .wrongCase("\(reader.place): no known kind of step")
     }
 
@@ -99,11 +100,11 @@ struct CaseStep: Sendable {
         return how
     }
 
-    private static func later(_ reader: inout ObjectReader) -> LaterPart? {
-        if reader.value("google") != nil || reader.value("apis") != nil {
-            _ = reader.value("expect")
-            return .fakeServices
-        }
-        return nil
+    private static func answers(_ reader: inout ObjectReader) throws(ConformanceError) -> Action {
+        let google = try reader.object("google") ?? JSONObject()
+        let apis = try reader.object("apis") ?? JSONObject()
+        var calls = JSONObject()
+        if case .object(let wanted)? = try reader.object("expect")?["calls"] { calls = wanted }
+        return .answers(google: google, apis: apis, calls: calls)
     }
 }

@@ -9,7 +9,7 @@ struct ConformanceCase: Sendable {
     let config: JSONValue?
     /// Changes of the gateway's environment; null takes a variable away.
     let environment: JSONObject
-    /// Answers of the fake services: see ``LaterPart/fakeServices``.
+    /// Answers of the fake services: see ``FakeServices``.
     let google: JSONValue?
     let apis: JSONValue?
     let steps: [CaseStep]

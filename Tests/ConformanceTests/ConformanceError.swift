@@ -4,8 +4,6 @@ enum ConformanceError: Error, Sendable, Equatable {
     case mismatch(String)
     /// The case itself cannot be understood; the gateway is not to blame.
     case wrongCase(String)
-    /// The case uses a part of the runner that does not exist yet.
-    case notBuilt(LaterPart)
     /// The machine the tests run on is at fault: no port, no folder, no program.
     case machine(String)
 }
@@ -15,7 +13,6 @@ extension ConformanceError: CustomStringConvertible {
         switch self {
         case .mismatch(let text): text
         case .wrongCase(let text): "the case is wrong: \(text)"
-        case .notBuilt(let part): "this step needs \(part.rawValue), which the runner does not have yet"
         case .machine(let text): "the tests cannot run here: \(text)"
         }
     }

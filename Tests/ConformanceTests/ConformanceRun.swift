@@ -16,6 +16,12 @@ struct ConformanceRun: Sendable {
     let environment: [String: String]
     /// The App Store of this run; gateways trust its root.
     let apple = AppleSigner()
+    let google = FakeGoogle()
+    /// Credentials of outbound APIs: for cases that say what those answer.
+    let outbound = [
+        "REVENUECAT_SECRET_KEY": "sk_conformance", "REVENUECAT_PROJECT_ID": "proj_conformance",
+        "STRIPE_API_KEY": "sk_test_conformance", "CREEM_API_KEY": "creem_test_conformance",
+    ]
 
     init(program: String? = nil) {
         let built = Bundle.main.bundleURL.appendingPathComponent("entitlement-gateway").path

@@ -16,17 +16,11 @@ enum EnabledCases {
     static func contains(_ testCase: ConformanceCase, of area: ConformanceArea) -> Bool {
         switch area {
         case .core: true
-        case .revenuecat: !testCase.isTagged("sync")
+        case .revenuecat: true
         case .webbilling: true
         case .gate: true
         case .licenses: true
-        case .stores: testCase.isTagged("app_store")
+        case .stores: true
         }
-    }
-}
-
-extension ConformanceCase {
-    fileprivate func isTagged(_ wanted: String...) -> Bool {
-        wanted.contains { tags.contains($0) }
     }
 }

@@ -13,7 +13,7 @@ import Testing
                 environment: ConformanceRun.current.environment,
                 saved: ["v": 7]
             ),
-            issuer: try FakeIssuer()
+            issuer: try FakeIssuer(FakeServices(google: FakeGoogle()), google: FakeGoogle())
         )
     }
 
@@ -118,7 +118,14 @@ import Testing
         #expect(try plan(["request": ["path": "/", "raw": "["]]).body == Array("[".utf8))
     }
 
-    @Test func whatIsNotBuiltSaysSo() throws {
-        #expect(throws: ConformanceError.notBuilt(.googlePlayPush)) { try plan(["deliver": "google_play/test.json"]) }
+    @Test func aPushIsWrappedAndCarriesAToken() throws {
+        let push = try plan(["deliver": "google_play/test.json", "event_id": "m1"])
+        let message = try #require(push.body.flatMap { try? JSONValue(parsing: $0) })["message"]
+        #expect(message?["messageId"] == "m1")
+        let data = try #require(message?["data"]?.string.flatMap { Data(base64Encoded: $0) })
+        #expect(try JSONValue(parsing: Array(data))["testNotification"] != nil)
+        #expect(push.headers.contains { $0.name == "Authorization" && $0.value.hasPrefix("Bearer ey") })
+        let unsigned = try plan(["deliver": "google_play/test.json", "sign": "none"])
+        #expect(!unsigned.headers.contains { $0.name == "Authorization" })
     }
 }

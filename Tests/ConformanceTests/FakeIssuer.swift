@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// An issuer of user tokens: its keys are published on a loopback port, beside the fixed documents that a case names.
+/// An issuer of user tokens: its keys are published on a loopback port, beside Google's and the other services of a case.
 final class FakeIssuer: Sendable {
     private let rsa = SigningKey(.rsa)
     private let p256 = SigningKey(.p256)
@@ -9,36 +9,49 @@ final class FakeIssuer: Sendable {
 
     var address: String { "http://127.0.0.1:\(server.port)" }
 
-    /// - Parameter documents: A path, or `GET` and a path, and what is to be found there.
-    init(documents: JSONValue? = nil) throws(ConformanceError) {
-        var pages = [
-            "/jwks.json": "{\"keys\":[\(rsa.jwk(kid: "user-rsa")),\(p256.jwk(kid: "user-p256"))]}"
-        ]
-        guard case .object(let documents) = documents ?? .object(JSONObject()) else {
-            throw .wrongCase("apis must be an object")
-        }
-        for document in documents.members {
-            let name = document.key.hasPrefix("GET ") ? String(document.key.dropFirst(4)) : document.key
-            guard name.hasPrefix("/"), case .object(let content) = document.value, content["$status"] == nil else {
-                throw .notBuilt(.fakeServices)
-            }
-            pages[name] = document.value.compact
-        }
+    init(_ services: FakeServices, google: FakeGoogle) throws(ConformanceError) {
+        let keys = "{\"keys\":[\(google.jwk),\(rsa.jwk(kid: "user-rsa")),\(p256.jwk(kid: "user-p256"))]}"
         do {
-            server = try LoopbackServer { [pages] peer in
+            server = try LoopbackServer { peer in
                 while let head = peer.readHead() {
-                    let target = head.split(separator: " ").dropFirst().first.map(String.init) ?? ""
-                    let page = pages[target]
-                    let body = page ?? "{}"
+                    guard let request = Self.request(head, peer) else { break }
+                    let answer = request.target == "/jwks.json" ? (200, keys, []) : services.answer(request)
+                    let more = answer.2.map { "\($0.0): \($0.1)\r\n" }.joined()
                     peer.write(
-                        "HTTP/1.1 \(page == nil ? "404 Not Found" : "200 OK")\r\nContent-Type: application/json\r\n"
-                            + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+                        "HTTP/1.1 \(answer.0) Answer\r\nContent-Type: application/json\r\nDate: \(Self.date())\r\n"
+                            + "\(more)Content-Length: \(answer.1.utf8.count)\r\n\r\n\(answer.1)"
                     )
                 }
             }
         } catch {
             throw .machine("no free port")
         }
+    }
+
+    private static func request(_ head: String, _ peer: LoopbackPeer) -> FakeServices.Request? {
+        let lines = head.components(separatedBy: "\r\n")
+        let first = lines[0].split(separator: " ").map(String.init)
+        guard first.count == 3 else { return nil }
+        func header(_ name: String) -> String? {
+            lines.first { $0.lowercased().hasPrefix(name + ":") }
+                .map { String($0.dropFirst(name.count + 1)).trimmingCharacters(in: .whitespaces) }
+        }
+        let count = header("content-length").flatMap { Int($0) } ?? 0
+        guard let body = count == 0 ? [] : peer.read(count: count) else { return nil }
+        return FakeServices.Request(
+            method: first[0],
+            target: first[1],
+            authorization: header("authorization"),
+            body: String(decoding: body, as: UTF8.self)
+        )
+    }
+
+    private static func date() -> String {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = TimeZone(identifier: "GMT")
+        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        return formatter.string(from: Date())
     }
 
     /// A token as a case describes it. `iat` and `exp` are added; a claim of null is left out.

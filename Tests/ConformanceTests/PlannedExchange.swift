@@ -61,6 +61,16 @@ struct ExchangePlanner {
         let eventID = try step.eventID.map { value throws(ConformanceError) in try scope.text(value) }
         let made = "msg_" + Digests.hex(Digests.sha256(body)).prefix(24)
         if step.provider == "app_store" { body = try signedByApple(body, step) }
+        var pushToken: String?
+        if step.provider == "google_play", !step.isUnwrapped {
+            (body, pushToken) = try run.google.push(
+                body,
+                step.mode,
+                environment: scope.environment,
+                messageID: eventID ?? made,
+                claims: step.tokenClaims
+            )
+        }
         body += [UInt8](repeating: UInt8(ascii: " "), count: max(0, step.padBytes - body.count))
         let target = "/v1/webhooks/" + Self.percentEncoded(step.provider)
         var request = HTTPRequest(
@@ -69,6 +79,7 @@ struct ExchangePlanner {
             headers: [HTTPHeader("Content-Type", "application/json")],
             body: body
         )
+        if let pushToken { request.headers.append(HTTPHeader("Authorization", "Bearer " + pushToken)) }
         request.headers += try signature(of: step, body: body, eventID: eventID ?? made)
         try change(&request, by: step.headers)
         let what = if case .payload(let name) = step.content { name } else { "raw bytes to \(step.provider)" }
@@ -120,7 +131,7 @@ struct ExchangePlanner {
     ) throws(ConformanceError) -> [HTTPHeader] {
         switch (step.provider, step.content) {
         case ("app_store", _): return []
-        case ("google_play", _): throw .notBuilt(.googlePlayPush)
+        case ("google_play", _): return []
         default: break
         }
         var webhook = UnsignedWebhook(

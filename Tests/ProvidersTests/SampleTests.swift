@@ -11,6 +11,7 @@ enum KnownProvider {
     static let all: [any ProviderAdapter] = {
         var adapters: [any ProviderAdapter] = [RevenueCatAdapter(secrets: .init(authorization: "a", signing: ["s"]))]
         if let verifier = try? AppStoreFixture.verifier() { adapters.append(AppStoreAdapter(verifier: verifier)) }
+        adapters.append(GooglePlayAdapter(package: "com.example.app"))
         // A test below fails when a manifest cannot be read.
         for manifest in (try? BuiltInProviders.manifests()) ?? [] {
             let secret = manifest.check == .basic ? "user:password" : "whsec_c2VjcmV0"

@@ -22,7 +22,9 @@ enum KeysCommand: Command {
     private static let words = ["create", "list", "revoke", "rotate-signing"]
 
     static func run(_ arguments: Arguments) throws(CommandError) -> ExitStatus {
-        guard let word = arguments.operands.first else { throw .usage("keys needs create, list, revoke or rotate-signing") }
+        guard let word = arguments.operands.first else {
+            throw .usage("keys needs create, list, revoke or rotate-signing")
+        }
         if word != "create" {
             for option in ["scope", "label"] where arguments[option] != nil {
                 throw .usage("--\(option) is an option of keys create")

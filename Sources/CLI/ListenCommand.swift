@@ -13,7 +13,11 @@ enum ListenCommand: Command {
             Option(name: "environment", value: "NAME", summary: "production (default) or sandbox"),
             Option(name: "after", value: "ID", summary: "begin after this event; 0 tells of every row first"),
             Option(name: "count", value: "N", summary: "end after so many changes"),
-            Option(name: "url", value: "URL", summary: "where the gateway is (default: GATEWAY_LISTEN on this machine)"),
+            Option(
+                name: "url",
+                value: "URL",
+                summary: "where the gateway is (default: GATEWAY_LISTEN on this machine)"
+            ),
             Option(name: "json", value: nil, summary: "the changes as the gateway sends them, one a line"),
         ] + Option.configuration
     static let examples = ["listen --env-file gateway.env", "listen --user demo --json"]

@@ -13,6 +13,8 @@ struct LoopAccess {
     var wrongKeys = GuessLimiter()
     /// Devices without a seat, by licence: a key that was published is asked for by the whole world.
     var strangers = GuessLimiter(atOnce: 120)
+    /// People who had the providers looked at for themselves: an API's pace is everybody's.
+    var ownSyncs = GuessLimiter(atOnce: 5)
     var sightings = SeatSightings()
     /// Requests whose token waits for its issuer's keys.
     var parked: [ParkedCall] = []

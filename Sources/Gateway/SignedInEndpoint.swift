@@ -185,7 +185,16 @@ extension GatewayHandler {
             question.user.removeAll(keepingCapacity: true)
             question.user.append(contentsOf: user.bytes)
             return unsafe gate(query: query, &response)
-        case .sync: return unsafe sync(user.user, query: query, &response, ticket)
+        case .sync:
+            let clock = MonotonicNanos.now()
+            if let wait = access.ownSyncs.wait(user.bytes, now: clock) {
+                var problem = Problem.tooManyAttempts(wait)
+                problem.detail = "the providers were just looked at for this user; try again later"
+                write(problem, &response)
+                return .done
+            }
+            access.ownSyncs.count(user.bytes, now: clock)
+            return unsafe sync(user.user, query: query, &response, ticket)
         case .devices: return showDevices(of: user.user, &response)
         case .addDevice: return unsafe addDevice(body, for: user.user, &response, ticket)
         case .submitPurchase:

@@ -10,6 +10,7 @@ struct DeviceLicenseTests {
     private struct Device {
         let gateway: RunningGateway
         let key: String
+        let address: URL
         let ahead = Locked(0.0)
         var name = "device"
 
@@ -17,6 +18,7 @@ struct DeviceLicenseTests {
             self.gateway = gateway
             let made = try gateway.ask("POST", "/v1/licenses", body: #"{"user_id":"u1","max_devices":2}"#).json()
             key = try #require(made["license_key"]?.string)
+            address = try #require(URL(string: "http://\(gateway.listen)"))
         }
 
         func publishedKeys() throws -> LicenseKeys {
@@ -26,7 +28,7 @@ struct DeviceLicenseTests {
         func license(_ keys: LicenseKeys?, id: String = "d1", issuer: String? = nil) -> DeviceLicense {
             let ahead = ahead
             return DeviceLicense(
-                gateway: URL(string: "http://\(gateway.listen)")!,
+                gateway: address,
                 deviceID: id,
                 deviceName: "Studio",
                 keys: keys,

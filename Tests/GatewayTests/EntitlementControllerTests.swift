@@ -16,14 +16,14 @@ struct EntitlementControllerTests {
     private struct Fixture {
         let gateway: RunningGateway
         let issuer: TestIssuer
+        let address: URL
         let clock = MovedClock()
 
         init(_ environment: [String: String] = [:]) throws {
             issuer = try TestIssuer()
             gateway = try RunningGateway(environment, config: issuer.config()).start()
+            address = try #require(URL(string: "http://\(gateway.listen)"))
         }
-
-        var address: URL { URL(string: "http://\(gateway.listen)")! }
 
         func controller() async -> EntitlementController {
             let (address, cache, clock) = (address, gateway.folder.file("app/answer.json"), clock)
@@ -234,6 +234,21 @@ struct EntitlementControllerTests {
         let answer = try fixture.gateway.ask("POST", "/v1/me/sync", key: fixture.issuer.token())
         #expect(try answer.json()["user_id"] == "u1")
         #expect(try answer.json()["unreachable"]?.array == [])
+    }
+
+    /// What one person may ask of a provider's API is bounded: its pace is everybody's.
+    @Test func restoringAgainAndAgainIsSlowedDown() throws {
+        let fixture = try Fixture()
+        let statuses = try (0..<6).map { _ in
+            try fixture.gateway.ask("POST", "/v1/me/sync", key: fixture.issuer.token()).status
+        }
+        #expect(statuses == [200, 200, 200, 200, 200, 429])
+        let refused = try fixture.gateway.ask("POST", "/v1/me/sync", key: fixture.issuer.token())
+        #expect(try refused.json()["code"] == "too_many_attempts")
+        #expect((refused.header("Retry-After").flatMap(Int.init) ?? 0) > 20)
+        let other = fixture.issuer.token(["sub": "u2"])
+        #expect(try fixture.gateway.ask("POST", "/v1/me/sync", key: other).status == 200)
+        #expect(try fixture.gateway.ask("GET", "/v1/me/entitlement", key: fixture.issuer.token()).status == 200)
     }
 
     /// The token goes to the gateway and nowhere else.

@@ -113,7 +113,7 @@ final class Reconciliation {
                 // No further than the page reaches: who comes after it is found again.
                 let chosen = found.chosen.prefix(Self.pageMax)
                 let end = chosen.count < found.chosen.count ? chosen.last : found.passed.last
-                place.passed += found.passed.count { user in end.map { user <= $0 } ?? false }
+                place.passed += end.flatMap { found.passed.firstIndex(of: $0) }.map { $0 + 1 } ?? 0
                 page = chosen.map { .user($0) }
                 place.last = end.map { .user($0) } ?? .parked(0)
             case .parked(let key):
@@ -151,15 +151,19 @@ final class Reconciliation {
         _ found: (AnswerDifference) -> Void
     ) throws(StorageError) -> [SweepSubject] {
         var waiting: Set<Int> = []
+        var unread: [(subject: SweepSubject, report: SyncReport)] = []
         let mailbox = mailbox
         for (number, subject) in page.enumerated() {
             let manner = SyncManner(isTrial: options.isDryRun, isPatient: options.isPatient)
             let isTaken = sync.sync(subject, manner) { report in
                 _ = mailbox.post(.looked(place: number, report))
             }
-            if isTaken { waiting.insert(number) }
+            if isTaken {
+                waiting.insert(number)
+            } else {
+                unread.append((subject, SyncReport(failure: "more people are being looked at than the gateway takes")))
+            }
         }
-        var unread: [(subject: SweepSubject, report: SyncReport)] = []
         var messages = ContiguousArray<Message>()
         while !waiting.isEmpty {
             _ = mailbox.wait(milliseconds: Self.noticeMillis)

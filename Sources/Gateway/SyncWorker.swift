@@ -59,6 +59,7 @@ final class SyncWorker {
     private static let attemptsMax = 4
     /// Whoever has sent a delivery sends it again, and so do we: there is no need to hold on.
     private static let attemptsMaxOfTask = 2
+    private static let restReason = "not asked: it failed several times in a row"
     private static let requestMillisMax = 10_000
     /// The second look comes when the API's answer is sure to be newer than the delivery that overtook the first.
     private static let secondLookMillis = 6000
@@ -272,7 +273,14 @@ final class SyncWorker {
             jobs[number]?.report.refused.insert(provider)
         case .notUnderstood(let text): reason = text
         }
-        Log.warning("a provider could not be read", ("provider", .string(provider.name)), ("reason", .string(reason)))
+        // While it rests everyone is left out: that was said when it failed.
+        if reason != Self.restReason {
+            Log.warning(
+                "a provider could not be read",
+                ("provider", .string(provider.name)),
+                ("reason", .string(reason))
+            )
+        }
         jobs[number]?.report.unreachable[provider] = reason
         jobs[number]?.readings[place] = nil
     }
@@ -294,7 +302,7 @@ final class SyncWorker {
         guard let reading = jobs[place.job]?.readings[place.reading] else { return }
         let api = apis[reading.api]
         guard !pace[reading.api].isResting(.now()) else {
-            let failure = APIFailure.passing("not asked: it failed several times in a row", retryAfterMillis: nil)
+            let failure = APIFailure.passing(Self.restReason, retryAfterMillis: nil)
             return settle(place.job) { fail(place.job, place.reading, failure) }
         }
         guard let credential = credential(for: place, of: reading.api) else { return }

@@ -17,6 +17,9 @@ struct ClockStepTests {
         gateway.wrapper = [
             "LD_PRELOAD=\(library ?? "")", "FAKETIME_TIMESTAMP_FILE=\(gateway.folder.file("clock"))",
             "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1",
+            // The library writes into the environment of the first program it is loaded into, and a Swift program would
+            // not find its words then: the shell is that one, and becomes the gateway.
+            "sh", "-c", "exec \"$0\" \"$@\"",
         ]
         return gateway
     }
@@ -35,6 +38,10 @@ struct ClockStepTests {
         let gateway = try Self.gateway()
         try gateway.write(receiver.config, to: "gateway.json")
         try gateway.start()
+        let number = gateway.processNumber
+        defer {
+            for name in ["sem.faketime_sem_", "faketime_shm_"] { unlink("/dev/shm/\(name)\(number)") }
+        }
         try gateway.grant("u1", until: Clock.text(secondsFromNow: 3600))
         #expect(try gateway.entitlement(of: "u1")["entitled"] == true)
         var versions = [try gateway.entitlement(of: "u1")["version"]?.integer ?? 0]

@@ -15,9 +15,6 @@ struct ProviderRegistry: Sendable {
     /// Every manifest, of providers that are on and that are off.
     let manifests: [Manifest]
 
-    /// Names that identities may speak of although no adapter takes their deliveries in.
-    static let stores = ["google_play"]
-
     init(_ configuration: GatewayConfiguration) throws(ConfigurationError) {
         let environment = configuration.environment
         let authorization = environment["REVENUECAT_WEBHOOK_AUTHORIZATION"]
@@ -89,6 +86,6 @@ struct ProviderRegistry: Sendable {
     }
 
     func isKnown(_ name: String) -> Bool {
-        adapters[name] != nil || off[name] != nil || Self.stores.contains(name)
+        adapters[name] != nil || off[name] != nil
     }
 }

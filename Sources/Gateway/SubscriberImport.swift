@@ -127,9 +127,11 @@ public struct SubscriberImport {
         _ configuration: GatewayConfiguration
     ) throws(ConfigurationError) -> [String: PlainImport.Place] {
         var places: [String: PlainImport.Place] = [:]
-        for store in ["app_store", "google_play"] {
-            places[store] = PlainImport.Place(subscription: store, oneTime: store)
-        }
+        let appStore = AppStoreAdapter.name.name
+        places[appStore] = PlainImport.Place(subscription: appStore, oneTime: appStore)
+        // By the purchase token; an order is only what others call the purchase.
+        let tokens = GooglePlayAdapter.tokenNamespace
+        places[GooglePlayAdapter.name.name] = PlainImport.Place(subscription: tokens, oneTime: tokens)
         for manifest in try ProviderRegistry.manifests(configuration.providersFolder) {
             let name = manifest.provider.name
             func namespace(_ rank: ExternalIDRank) -> String {

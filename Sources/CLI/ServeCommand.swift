@@ -44,7 +44,7 @@ enum ServeCommand: Command {
             ("address", .string(server.addresses.joined(separator: ", "))),
             ("database", .string(configuration.database))
         )
-        let manager = ServiceManager(socket: ProcessInfo.processInfo.environment["NOTIFY_SOCKET"])
+        let manager = Supervisor(socket: ProcessInfo.processInfo.environment["NOTIFY_SOCKET"])
         tell(manager, .ready)
         while true {
             let signal = Signals.waitForSignal()
@@ -63,7 +63,7 @@ enum ServeCommand: Command {
     }
 
     /// Whether the manager hears it changes nothing for those who ask the gateway.
-    private static func tell(_ manager: ServiceManager?, _ state: ServiceManager.State) {
+    private static func tell(_ manager: Supervisor?, _ state: Supervisor.State) {
         do throws(SystemError) {
             try manager?.tell(state)
         } catch {

@@ -406,7 +406,7 @@ struct PageTests {
         try browser.wait(forText: "status 500", in: "#notifications-dead")
         try browser.keepPicture("notifications")
         isMended.add(.success(true))
-        try browser.click("#notifications-dead button")
+        try browser.click("#notifications-dead td:last-child button")
         try browser.wait(forText: "It will be sent again.", in: "#said")
         try browser.wait(forText: "Nothing was given up.", in: "#notifications-dead")
         let end = ContinuousClock.now + .seconds(20)

@@ -3,7 +3,7 @@ internal import CSystem
 /// Tells systemd how the service is: one datagram to the socket that `NOTIFY_SOCKET` names.
 ///
 /// Source: the protocol of `sd_notify(3)`.
-public struct ServiceManager: Sendable {
+public struct Supervisor: Sendable {
     /// What the manager is told.
     public enum State: Sendable {
         case ready

@@ -5,7 +5,7 @@ internal import Testing
 
 /// What `serve` tells systemd (`sd_notify(3)`), heard by a socket of the test.
 @Suite("The service manager", .ownThread)
-struct ServiceManagerTests {
+struct SupervisorTests {
     /// A datagram socket of the Unix family with a name in a folder.
     private final class Ear {
         private let descriptor: Int32

@@ -63,7 +63,10 @@ struct SupervisorTests {
         let gateway = try RunningGateway()
         gateway.environment["NOTIFY_SOCKET"] = gateway.folder.file("nobody")
         try gateway.start()
-        #expect(gateway.text(of: "gateway.log").contains("the service manager was not told"))
+        // The line is written after the gateway answers.
+        try Stress.eventually("the log says that nobody was told") {
+            gateway.text(of: "gateway.log").contains("the service manager was not told")
+        }
         try gateway.stop()
         let other = try RunningGateway(["NOTIFY_SOCKET": "no path"]).start()
         #expect(!other.text(of: "gateway.log").contains("the service manager was not told"))

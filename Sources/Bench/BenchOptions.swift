@@ -13,7 +13,7 @@ struct BenchOptions {
     /// Where databases and prepared deliveries are made; on the disk that the gateway would use, since syncs are measured.
     var folder = ""
     var parts = known
-    private static let known: Set<String> = ["allocations", "intake", "mixed", "reads", "start"]
+    private static let known: Set<String> = ["allocations", "intake", "licences", "mixed", "reads", "start"]
 
     static let help = """
         Measures the gateway beside nginx and beside a hand-written handler, in turns, and prints tables.
@@ -31,7 +31,7 @@ struct BenchOptions {
           --rounds N            runs of each kind, in turns; the medians are shown (default 5)
           --seconds N           length of one run (default 5)
           --deliveries N        deliveries prepared for each run of intake (default 100000)
-          --only NAME,NAME      of allocations, start, reads, mixed, intake (default all)
+          --only NAME,NAME      of allocations, start, reads, mixed, licences, intake (default all)
           --quick               one round of two seconds, 1000 and 100000 users, 8 and 32 connections
           --help                this text
         """

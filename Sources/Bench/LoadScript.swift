@@ -32,6 +32,18 @@ enum LoadScript {
 
         """ + summary
 
+    /// One request again and again, with a body.
+    static let posts = """
+        function init(arguments)
+            path, body = arguments[1], arguments[2]
+        end
+        function request()
+            return "POST " .. path .. " HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Type: application/json\\r\\nContent-Length: "
+                .. #body .. "\\r\\n\\r\\n" .. body
+        end
+
+        """ + summary
+
     /// Prepared deliveries, each sent once; a line is the signature, a space, and the body.
     static let deliveries = """
         local threads = 0

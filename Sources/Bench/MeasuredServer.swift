@@ -73,10 +73,18 @@ final class MeasuredServer {
     }
 }
 
-/// One GET over a connection of its own, for everything that is not measured.
+/// One request over a connection of its own, for everything that is not measured.
 enum LoopbackExchange {
-    /// The body of the answer; nil when nobody answers.
     static func get(_ path: String, port: UInt16, key: String? = nil) -> [UInt8]? {
+        send("GET", path, body: nil, port: port, key: key)
+    }
+
+    static func post(_ path: String, _ body: String, port: UInt16, key: String? = nil) -> [UInt8]? {
+        send("POST", path, body: body, port: port, key: key)
+    }
+
+    /// The body of the answer; nil when nobody answers.
+    private static func send(_ method: String, _ path: String, body: String?, port: UInt16, key: String?) -> [UInt8]? {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { return nil }
         defer { _ = close(descriptor) }
@@ -91,10 +99,11 @@ enum LoopbackExchange {
             }
         }
         guard connected == 0 else { return nil }
-        var head = "GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        var head = "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        if let body { head += "Content-Length: \(body.utf8.count)\r\n" }
         if let key { head += "Authorization: Bearer \(key)\r\n" }
-        let request = Array((head + "\r\n").utf8)
-        guard unsafe send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
+        let request = Array((head + "\r\n" + (body ?? "")).utf8)
+        guard unsafe Glibc.send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
             return nil
         }
         var answer: [UInt8] = []

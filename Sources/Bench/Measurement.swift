@@ -3,6 +3,7 @@ internal import Foundation
 /// Everything that is measured, one after the other.
 struct Measurement {
     static let readKey = "read_key_of_the_measurement"
+    static let adminKey = "admin_key_of_the_measurement"
     static let gatewayPort: UInt16 = 18_480
     static let nginxPort: UInt16 = 18_481
     static let handlerPort: UInt16 = 18_482
@@ -31,7 +32,7 @@ struct Measurement {
             """
         )
         if options.parts.contains("allocations") { try AllocationCount(options, folder: folder).run() }
-        if !options.parts.isDisjoint(with: ["reads", "mixed", "start"]) {
+        if !options.parts.isDisjoint(with: ["reads", "mixed", "start", "licences"]) {
             for users in options.users { try reads(of: users) }
         }
         if options.parts.contains("intake") { try IntakeMeasurement(options, folder: folder).run() }
@@ -44,6 +45,7 @@ struct Measurement {
         if options.parts.contains("start") { try starts(users, database) }
         if options.parts.contains("reads") { try ReadMeasurement(options, folder: folder).run(users, database) }
         if options.parts.contains("mixed") { try MixedMeasurement(options, folder: folder).run(users, database) }
+        if options.parts.contains("licences") { try LicenceMeasurement(options, folder: folder).run(users, database) }
         Self.remove(database)
     }
 
@@ -80,7 +82,7 @@ struct Measurement {
             options.gateway,
             ["serve", "--database", database, "--listen", "127.0.0.1:\(gatewayPort)"],
             environment: [
-                "GATEWAY_READ_KEY": readKey, "GATEWAY_ADMIN_KEY": "admin_key_of_the_measurement",
+                "GATEWAY_READ_KEY": readKey, "GATEWAY_ADMIN_KEY": adminKey,
                 "CREEM_WEBHOOK_SECRET": Deliveries.secret,
             ],
             folder: folder,

@@ -33,18 +33,21 @@ enum Population {
         var statement: OpaquePointer?
         unsafe sqlite3_prepare_v2(
             database,
-            "INSERT INTO subscription (user_id, environment, version, updated_at, body) VALUES (?, 0, ?, ?, ?)",
+            "INSERT INTO subscription (user_id, environment, version, updated_at, body, turns_at) VALUES (?, 0, ?, ?, ?, ?)",
             -1,
             &statement,
             nil
         )
         defer { unsafe sqlite3_finalize(statement) }
         for index in 0..<users {
-            let body = SubscriptionRow.encode(subscription(index))
+            let subscription = subscription(index)
+            let body = SubscriptionRow.encode(subscription)
             unsafe sqlite3_bind_text(statement, 1, userID(index), -1, csqlite_transient())
             unsafe sqlite3_bind_int64(statement, 2, Int64(index + 1))
             unsafe sqlite3_bind_int64(statement, 3, 1_790_000_000_000)
             unsafe sqlite3_bind_blob(statement, 4, body, Int32(body.count), csqlite_transient())
+            // Worked out as the gateway would: else it would do so for every row while it is measured.
+            unsafe sqlite3_bind_int64(statement, 5, subscription.entitlements.first?.end?.value ?? 0)
             let code = unsafe sqlite3_step(statement)
             unsafe sqlite3_reset(statement)
             guard code == SQLITE_DONE else { throw BenchError("\(path) took no more rows (SQLite \(code))") }

@@ -9,20 +9,13 @@ extension GatewayHandler {
     func audit(_ request: Request, _ response: inout Response) -> Disposition {
         guard authorize(request, .admin, &response) != nil else { return .done }
         guard let page = page(request, &response) else { return .done }
-        do throws(StorageError) {
-            let entries = try reader.audit(limit: page.limit, before: page.before)
-            json.reset()
-            json.raw("{\"audit\":[")
-            for entry in entries { writeAudit(entry) }
-            json.raw("],\"next\":")
-            writeNext(entries.last?.sequence, isFull: entries.count == page.limit)
-            json.raw("}")
-            send(200, &response)
-        } catch {
-            Log.error("a read failed", ("reason", .string(error.description)))
-            write(.unavailable("the database cannot be read", retryAfter: 1), &response)
+        return sendPage("audit", limit: page.limit, &response) { () throws(StorageError) in
+            try reader.audit(limit: page.limit, before: page.before)
+        } place: {
+            $0.sequence
+        } write: {
+            writeAudit($0)
         }
-        return .done
     }
 
     private func writeAudit(_ entry: AuditView) {

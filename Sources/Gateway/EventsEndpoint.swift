@@ -28,43 +28,20 @@ extension GatewayHandler {
         }
         guard let page = page(request, &response) else { return .done }
         (filter.limit, filter.before) = (page.limit, page.before)
-        do throws(StorageError) {
-            let events = try reader.events(filter)
-            json.reset()
-            json.raw("{\"events\":[")
-            for event in events { writeEvent(event) }
-            json.raw("],\"next\":")
-            writeNext(events.last?.sequence, isFull: events.count == filter.limit)
-            json.raw("}")
-            send(200, &response)
-        } catch {
-            Log.error("a read failed", ("reason", .string(error.description)))
-            write(.unavailable("the database cannot be read", retryAfter: 1), &response)
+        let asked = filter
+        return sendPage("events", limit: page.limit, &response) { () throws(StorageError) in
+            try reader.events(asked)
+        } place: {
+            $0.sequence
+        } write: {
+            writeEvent($0)
         }
-        return .done
     }
 
     func writeEvent(_ event: EventView) {
         json.separate()
         json.raw("{")
-        json.key("provider")
-        json.string(event.provider.name)
-        json.key("event_id")
-        json.string(event.eventID)
-        json.key("type")
-        json.string(event.type)
-        json.key("outcome")
-        json.string(event.outcome.name)
-        json.key("user_id")
-        json.optional(event.user)
-        json.key("environment")
-        json.optional(event.environment?.name)
-        json.key("occurred_at")
-        json.time(event.occurredAt)
-        json.key("received_at")
-        json.time(event.receivedAt)
-        json.key("reason")
-        json.optional(event.reason)
+        json.members(of: event)
         json.raw("}")
     }
 }

@@ -1,4 +1,6 @@
 internal import HTTPServer
+internal import Platform
+internal import Storage
 
 /// One page of a list that is read from its newest entry on.
 struct Page {
@@ -38,7 +40,36 @@ extension GatewayHandler {
         return unsafe RequestTarget.text(value, plusIsSpace: true) ?? ""
     }
 
-    func writeNext(_ last: Int64?, isFull: Bool) {
-        if isFull, let last { json.string(String(last)) } else { json.null() }
+    /// Answers with one page of a list: `{"name":[…],"next":…}`.
+    ///
+    /// - Parameter place: Where an element stands, for the `after` of the next page.
+    func sendPage<Element>(
+        _ name: StaticString,
+        limit: Int,
+        _ response: inout Response,
+        _ read: () throws(StorageError) -> [Element],
+        place: (Element) -> Int64,
+        write element: (Element) -> Void
+    ) -> Disposition {
+        do throws(StorageError) {
+            let elements = try read()
+            json.reset()
+            json.raw("{")
+            json.key(name)
+            json.raw("[")
+            for each in elements { element(each) }
+            json.raw("],\"next\":")
+            if elements.count == limit, let last = elements.last {
+                json.string(String(place(last)))
+            } else {
+                json.null()
+            }
+            json.raw("}")
+            send(200, &response)
+        } catch {
+            Log.error("a read failed", ("reason", .string(error.description)))
+            write(.unavailable("the database cannot be read", retryAfter: 1), &response)
+        }
+        return .done
     }
 }

@@ -103,18 +103,7 @@ enum PersonExport {
             json.raw("}")
         }
         json.list("events", records.events) { $0.event($1) }
-        json.list("identities", records.identities) { json, identity in
-            json.raw("{")
-            json.key("provider")
-            json.string(identity.provider.name)
-            json.key("external_id")
-            json.string(identity.externalID)
-            json.key("at")
-            json.time(identity.at)
-            json.key("source")
-            json.string(identity.isClaim ? "admin" : "event")
-            json.raw("}")
-        }
+        json.list("identities", records.identities) { $0.identity($1) }
         json.list("grants", records.grants) { $0.grant($1) }
         json.list("transfers", records.transfers) { json, transfer in
             json.raw("{")
@@ -160,39 +149,9 @@ enum PersonExport {
 }
 
 extension JSONWriter {
-    /// `"name":[…]`.
-    mutating func list<Element>(
-        _ name: String,
-        _ elements: [Element],
-        _ write: (inout JSONWriter, Element) -> Void
-    ) {
-        key(name)
-        raw("[")
-        for element in elements {
-            separate()
-            write(&self, element)
-        }
-        raw("]")
-    }
-
     fileprivate mutating func event(_ kept: KeptEvent) {
         raw("{")
-        key("provider")
-        string(kept.view.provider.name)
-        key("event_id")
-        string(kept.view.eventID)
-        key("type")
-        string(kept.view.type)
-        key("outcome")
-        string(kept.view.outcome.name)
-        key("environment")
-        optional(kept.view.environment?.name)
-        key("occurred_at")
-        time(kept.view.occurredAt)
-        key("received_at")
-        time(kept.view.receivedAt)
-        key("reason")
-        optional(kept.view.reason)
+        members(of: kept.view)
         key("payload")
         // What is kept of a body that was no JSON is a text.
         if let payload = kept.payload {
@@ -201,23 +160,6 @@ extension JSONWriter {
         } else {
             null()
         }
-        raw("}")
-    }
-
-    fileprivate mutating func grant(_ grant: GrantView) {
-        raw("{")
-        key("grant_id")
-        string(grant.grantID)
-        key("entitlement")
-        string(grant.entitlement)
-        key("until")
-        time(grant.until)
-        key("reason")
-        string(grant.reason)
-        key("created_at")
-        time(grant.createdAt)
-        key("ended_at")
-        time(grant.endedAt)
         raw("}")
     }
 }

@@ -10,20 +10,13 @@ extension GatewayHandler {
     func parkedPurchases(_ request: Request, _ response: inout Response) -> Disposition {
         guard authorize(request, .admin, &response) != nil else { return .done }
         guard let page = page(request, &response) else { return .done }
-        do throws(StorageError) {
-            let purchases = try reader.parked(limit: page.limit, before: page.before)
-            json.reset()
-            json.raw("{\"purchases\":[")
-            for purchase in purchases { writeParked(purchase) }
-            json.raw("],\"next\":")
-            writeNext(purchases.last?.sequence, isFull: purchases.count == page.limit)
-            json.raw("}")
-            send(200, &response)
-        } catch {
-            Log.error("a read failed", ("reason", .string(error.description)))
-            write(.unavailable("the database cannot be read", retryAfter: 1), &response)
+        return sendPage("purchases", limit: page.limit, &response) { () throws(StorageError) in
+            try reader.parked(limit: page.limit, before: page.before)
+        } place: {
+            $0.sequence
+        } write: {
+            writeParked($0)
         }
-        return .done
     }
 
     private func writeParked(_ purchase: ParkedPurchase) {

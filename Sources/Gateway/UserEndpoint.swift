@@ -46,37 +46,13 @@ extension GatewayHandler {
 
     private func writeDetails(_ view: UserView, _ licenses: [LicenseView]) {
         writeExplanation(view)
-        json.key("ids")
-        json.raw("[")
-        for id in view.ids {
-            json.separate()
-            json.string(id.value)
-        }
-        json.raw("]")
+        json.list("ids", view.ids) { $0.string($1.value) }
         json.key("purchases")
         json.raw("[")
         for purchase in view.purchases { writePurchase(purchase) }
         json.raw("]")
-        json.key("identities")
-        json.raw("[")
-        for identity in view.identities {
-            json.separate()
-            json.raw("{")
-            json.key("provider")
-            json.string(identity.provider.name)
-            json.key("external_id")
-            json.string(identity.externalID)
-            json.key("at")
-            json.time(identity.at)
-            json.key("source")
-            json.string(identity.isClaim ? "admin" : "event")
-            json.raw("}")
-        }
-        json.raw("]")
-        json.key("grants")
-        json.raw("[")
-        for grant in view.grants { writeGrant(grant) }
-        json.raw("]")
+        json.list("identities", view.identities) { $0.identity($1) }
+        json.list("grants", view.grants) { $0.grant($1) }
         json.key("licenses")
         json.raw("[")
         for view in licenses {
@@ -91,13 +67,9 @@ extension GatewayHandler {
         json.raw("[")
         for event in view.events { writeEvent(event) }
         json.raw("]")
-        json.key("overlapping")
-        json.raw("[")
-        for purchase in context.policy.overlapping(view.candidates, at: question.moment) {
-            json.separate()
-            json.string(purchase.purchaseID)
+        json.list("overlapping", context.policy.overlapping(view.candidates, at: question.moment)) {
+            $0.string($1.purchaseID)
         }
-        json.raw("]")
     }
 
     private func entitlements(of purchase: PurchaseView) -> [Subscription.Entitlement] {
@@ -153,24 +125,6 @@ extension GatewayHandler {
             json.string(id)
         }
         json.raw("]}")
-    }
-
-    private func writeGrant(_ grant: GrantView) {
-        json.separate()
-        json.raw("{")
-        json.key("grant_id")
-        json.string(grant.grantID)
-        json.key("entitlement")
-        json.string(grant.entitlement)
-        json.key("until")
-        json.time(grant.until)
-        json.key("reason")
-        json.string(grant.reason)
-        json.key("created_at")
-        json.time(grant.createdAt)
-        json.key("ended_at")
-        json.time(grant.endedAt)
-        json.raw("}")
     }
 }
 

@@ -18,12 +18,13 @@ struct Outbox {
         try run(
             """
             UPDATE outbox SET attempts = attempts + 1, failed_at = coalesce(failed_at, ?1), next_at = ?2, reason = ?3
-            WHERE seq = ?4 AND dead_at IS NULL
+            WHERE seq = ?4 AND message_id = ?5 AND dead_at IS NULL
             """,
             .integer(report.at.value),
             .integer(failure.nextAt.value),
             .text(failure.reason),
-            .integer(report.sequence)
+            .integer(report.sequence),
+            .text(report.messageID)
         )
         try run(
             "INSERT INTO failing_receiver (receiver, since) VALUES (?, ?) ON CONFLICT DO NOTHING",
@@ -34,7 +35,11 @@ struct Outbox {
     }
 
     private func delivered(_ report: OutboxReport) throws(StorageError) {
-        try run("DELETE FROM outbox WHERE seq = ?", .integer(report.sequence))
+        try run(
+            "DELETE FROM outbox WHERE seq = ? AND message_id = ?",
+            .integer(report.sequence),
+            .text(report.messageID)
+        )
         try promote(report.user.value, report.receiver, report.at)
         try run("DELETE FROM failing_receiver WHERE receiver = ?", .text(report.receiver))
         guard database.changes > 0 else { return }
@@ -67,7 +72,7 @@ struct Outbox {
         let horizon = report.at.adding(millis: -Self.triesMillis).value
         let query = try database.prepare(
             """
-            SELECT seq, user_id FROM outbox WHERE seq = ?1 AND failed_at <= ?2 AND dead_at IS NULL
+            SELECT seq, user_id FROM outbox WHERE seq = ?1 AND message_id = ?4 AND failed_at <= ?2 AND dead_at IS NULL
             UNION
             SELECT seq, user_id FROM (SELECT seq, user_id FROM outbox
                 WHERE receiver = ?3 AND dead_at IS NULL AND created_at <= ?2
@@ -78,6 +83,7 @@ struct Outbox {
         query.bind(1, report.sequence)
         query.bind(2, horizon)
         query.bind(3, report.receiver)
+        query.bind(4, report.messageID)
         var dead: [(sequence: Int64, user: String)] = []
         while try query.step() { dead.append((query.integer(0), query.text(1))) }
         query.reset()

@@ -129,9 +129,10 @@ public final class SQLiteReader {
 
     /// Ends the snapshot: before the loop sleeps, and before anything that reads with other statements.
     public func letGo() {
+        // Asked without a snapshot, it is not of the next one.
+        hasErased = nil
         guard snapshot != nil else { return }
         snapshot = nil
-        hasErased = nil
         // Nothing was written; ending a read transaction cannot fail in a way that matters.
         try? commit.run()
     }

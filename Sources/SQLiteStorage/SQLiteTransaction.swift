@@ -175,12 +175,14 @@ final class SQLiteTransaction: StorageTransaction {
         try run(sql.moveIDs, other, key)
         try run(sql.moveMentions, other, key)
         try run(sql.moveFacts, other, key)
-        try run(sql.moveLicenses, other, key)
-        try delete(key)
+        try delete(key, heir: other)
     }
 
-    func delete(_ key: PurchaseKey) throws(StorageError) {
+    func delete(_ key: PurchaseKey, heir: PurchaseKey?) throws(StorageError) {
         fresh = nil
+        sql.moveLicenses.bind(1, heir)
+        sql.moveLicenses.bind(2, key)
+        try sql.moveLicenses.run()
         try run(sql.deleteDependencies, key)
         try run(sql.forgetContested, key)
         try run(sql.deletePurchase, key)

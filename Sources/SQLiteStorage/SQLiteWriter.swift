@@ -538,6 +538,7 @@ final class SQLiteWriter {
         var ingestion = Ingestion(policy: policy, transaction: transaction)
         let result = try ingestion.submit(submission, claimEventID: eventID("identity"))
         changed += ingestion.changedRows
+        try licenses.issue(for: ingestion.workedOut, policy, now: submission.by.at)
         let tasks = ProviderTasks(database: database)
         for task in submission.then { _ = try tasks.keep(task) }
         guard result != .ownedByAnother else { return .ownedByAnother }

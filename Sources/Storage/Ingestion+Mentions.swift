@@ -128,13 +128,20 @@ extension Ingestion {
         var chosen: [PurchaseKey] = []
         for part in parts {
             // The purchase that had the part's best id goes on under its key.
-            let before = part.ids.lazy.compactMap { homes[$0.id] }.first { free.contains($0) } ?? free.first
+            // With every id lost, the one that held its mentions.
+            let held = part.mentions.lazy.map { mentions[$0].purchase }
+            let before =
+                part.ids.lazy.compactMap { homes[$0.id] }.first { free.contains($0) }
+                ?? held.first { free.contains($0) } ?? free.first
             free.removeAll { $0 == before }
             let key = try orNew(before, environment, provider)
             chosen.append(key)
         }
+        var heirs: [PurchaseKey: PurchaseKey] = [:]
         for (part, key) in zip(parts, chosen) {
             for place in part.mentions where mentions[place].purchase != key {
+                let former = mentions[place].purchase
+                heirs[former] = heirs[former] ?? key
                 try transaction.move(mentions[place], to: key)
             }
             for identifier in part.ids { try transaction.bind(identifier, in: environment, to: key) }
@@ -142,7 +149,7 @@ extension Ingestion {
         for key in free {
             if let owner = try transaction.record(of: key)?.owner { reach.joined.insert(owner) }
             reach.merged = true
-            try transaction.delete(key)
+            try transaction.delete(key, heir: heirs[key])
             reach.dependents.remove(key)
         }
         try transaction.setContested(chosen)

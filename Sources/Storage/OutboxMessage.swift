@@ -40,6 +40,8 @@ package struct OutboxMessage: Hashable, Sendable {
 /// What came of an attempt to send a message.
 public struct OutboxReport: Sendable {
     package var sequence: Int64
+    /// The message meant: its sequence number may be another's once it is gone.
+    package var messageID: String
     package var receiver: String
     package var user: UserID
     /// Why it failed, and when to try again; nil when the receiver has it.
@@ -58,6 +60,7 @@ public struct OutboxReport: Sendable {
 
     package init(_ message: OutboxMessage, failure: Failure?, at: UnixMillis) {
         sequence = message.sequence
+        messageID = message.messageID
         receiver = message.receiver
         user = message.user
         self.failure = failure

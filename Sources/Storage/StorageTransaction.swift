@@ -139,7 +139,8 @@ package protocol StorageTransaction: AnyObject {
     func identifiers(of key: PurchaseKey) throws(StorageError) -> [PurchaseReference.Identifier]
     /// Moves ids, mentions and facts of one purchase to another and deletes it.
     func merge(_ key: PurchaseKey, into other: PurchaseKey) throws(StorageError)
-    func delete(_ key: PurchaseKey) throws(StorageError)
+    /// - Parameter heir: The purchase that goes on with what hung on this one; nil when none does.
+    func delete(_ key: PurchaseKey, heir: PurchaseKey?) throws(StorageError)
     func record(of key: PurchaseKey) throws(StorageError) -> PurchaseRecord?
     func update(_ record: PurchaseRecord) throws(StorageError)
     func purchases(ownedBy users: [UserID], in environment: StoreEnvironment) throws(StorageError) -> [PurchaseRecord]

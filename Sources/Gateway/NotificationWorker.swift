@@ -84,9 +84,12 @@ final class NotificationWorker {
         let now = MonotonicNanos.now()
         // Answers wake the thread by themselves; time-outs need no more than this precision.
         var until = now.adding(milliseconds: flights.isEmpty ? Int(Self.idleMillis) : 500)
-        if stopDeadline == nil, flights.count < Self.inFlightMax { until = min(until, max(nextLook, pausedUntil)) }
+        if stopDeadline == nil, flights.count < limit { until = min(until, max(nextLook, pausedUntil)) }
         return Int((until.nanoseconds(since: now) + 999_999) / 1_000_000)
     }
+
+    /// One that is down is tried with one message.
+    private var limit: Int { failuresInARow < Self.failuresMax ? Self.inFlightMax : 1 }
 
     private func take(_ message: NotificationMessage) {
         switch message {
@@ -116,7 +119,6 @@ final class NotificationWorker {
     private func look() {
         let now = MonotonicNanos.now()
         guard nextLook <= now, pausedUntil <= now else { return }
-        let limit = failuresInARow < Self.failuresMax ? Self.inFlightMax : 1
         guard flights.count < limit else { return }
         let clock = UnixMillis(wallClockMillis())
         nextLook = now.adding(milliseconds: Int(Self.idleMillis))

@@ -27,7 +27,9 @@ extension SyncWorker {
     func keep(_ task: ProviderTask, _ millis: Int, _ reply: @escaping ProviderSync.Reply) {
         let mailbox = mailbox
         let isTaken = store.submit(.providerTask(.keep(task)), bytes: task.body.count) { result in
-            _ = mailbox.post(.kept(task, deadlineMillis: millis, reply: reply, result))
+            if !mailbox.post(.kept(task, deadlineMillis: millis, reply: reply, result)) {
+                reply(SyncReport(unreachable: [task.provider: Self.stopReason]))
+            }
         }
         if !isTaken {
             reply(SyncReport(unreachable: [task.provider: "more writes are waiting than the database takes"]))
@@ -129,6 +131,9 @@ extension SyncWorker {
 
     func begin(_ claim: PurchaseClaim, _ provider: ProviderID, _ millis: Int, _ reply: @escaping ProviderSync.Reply) {
         guard let api = apis.firstIndex(where: { $0.provider == provider }) else { return reply(SyncReport()) }
+        guard jobs.count < ProviderSync.waitingMax else {
+            return reply(SyncReport(unreachable: [provider: Self.fullReason]))
+        }
         var job = Job(aim: .claim(claim))
         job.waiters.append((MonotonicNanos.now().adding(milliseconds: millis), reply))
         job.readings[0] = Reading(api: api, question: .purchase(claim.id))

@@ -22,13 +22,19 @@ final class SyncWorker {
         case claim(PurchaseClaim)
     }
 
+    typealias Waiter = (deadline: MonotonicNanos?, reply: ProviderSync.Reply)
+
     /// One look, and who waits for it.
     struct Job {
         var aim: Aim
         var manner = SyncManner()
-        var waiters: [(deadline: MonotonicNanos?, reply: ProviderSync.Reply)] = []
+        var waiters: [Waiter] = []
         /// Who asked when this look had begun: what it has read may be from before, so another one follows for them.
-        var next: [(deadline: MonotonicNanos?, reply: ProviderSync.Reply)] = []
+        var next: [Waiter] = []
+        /// Another look follows, even when those who asked for it have been answered by then.
+        var isWantedAgain = false
+        /// Whom this look asks.
+        var asked: Set<ProviderID> = []
         var readings: [Int: Reading] = [:]
         var writesLeft = 0
         /// What was read so far, where it is only tried.
@@ -60,6 +66,8 @@ final class SyncWorker {
     /// Whoever has sent a delivery sends it again, and so do we: there is no need to hold on.
     private static let attemptsMaxOfTask = 2
     private static let restReason = "not asked: it failed several times in a row"
+    static let stopReason = "the gateway is stopping"
+    static let fullReason = "more is being looked at than the gateway takes"
     private static let requestMillisMax = 10_000
     /// The second look comes when the API's answer is sure to be newer than the delivery that overtook the first.
     private static let secondLookMillis = 6000
@@ -121,7 +129,7 @@ final class SyncWorker {
         client.stop()
         for job in jobs.values {
             var report = job.report
-            report.failure = report.failure ?? "the gateway is stopping"
+            report.failure = report.failure ?? Self.stopReason
             for waiter in job.waiters + job.next { waiter.reply(report) }
         }
     }
@@ -147,13 +155,16 @@ final class SyncWorker {
             }
         }
         for (number, job) in jobs {
-            let late = (job.waiters + job.next).filter { $0.deadline.map { $0 <= now } ?? false }
-            guard !late.isEmpty else { continue }
+            let isLate = { (waiter: Waiter) in waiter.deadline.map { $0 <= now } ?? false }
+            guard job.waiters.contains(where: isLate) || job.next.contains(where: isLate) else { continue }
             var report = job.report
             report.pending = Set(job.readings.values.map { apis[$0.api].provider })
-            for waiter in late { waiter.reply(report) }
-            jobs[number]?.waiters.removeAll { $0.deadline.map { $0 <= now } ?? false }
-            jobs[number]?.next.removeAll { $0.deadline.map { $0 <= now } ?? false }
+            for waiter in job.waiters where isLate(waiter) { waiter.reply(report) }
+            // Their own look has not begun.
+            report.pending = job.asked
+            for waiter in job.next where isLate(waiter) { waiter.reply(report) }
+            jobs[number]?.waiters.removeAll(where: isLate)
+            jobs[number]?.next.removeAll(where: isLate)
         }
     }
 
@@ -164,8 +175,16 @@ final class SyncWorker {
         let waiters = [(deadline: deadline, reply: reply)]
         if let known = jobOfSubject[subject], jobs[known]?.manner.isTrial == manner.isTrial {
             // Whoever only wants somebody to look is served by the look that goes on.
-            if deadline == nil { jobs[known]?.waiters += waiters } else { jobs[known]?.next += waiters }
+            if deadline == nil {
+                jobs[known]?.waiters += waiters
+            } else {
+                jobs[known]?.next += waiters
+                jobs[known]?.isWantedAgain = true
+            }
             return
+        }
+        guard jobs.count < ProviderSync.waitingMax else {
+            return reply(SyncReport(failure: Self.fullReason))
         }
         look(at: subject, manner, waiters)
     }
@@ -173,7 +192,7 @@ final class SyncWorker {
     private func look(
         at subject: SweepSubject,
         _ manner: SyncManner,
-        _ waiters: [(deadline: MonotonicNanos?, reply: ProviderSync.Reply)],
+        _ waiters: [Waiter],
         isSecondLook: Bool = false
     ) {
         var job = Job(aim: .subject(subject), manner: manner)
@@ -189,6 +208,7 @@ final class SyncWorker {
             for (index, api) in apis.enumerated() {
                 for question in api.questions(about: person) {
                     job.readings[number] = Reading(api: index, question: question)
+                    job.asked.insert(api.provider)
                     number += 1
                 }
             }
@@ -265,8 +285,9 @@ final class SyncWorker {
             reason = text
         case .refused(let text):
             // An access token may end before its time.
-            if tokens[reading.api].value != nil, reading.attempts == 0 {
-                tokens[reading.api] = AccessToken()
+            let token = tokens[reading.api]
+            if token.value != nil || token.isAsked, reading.attempts == 0 {
+                if !token.isAsked { tokens[reading.api] = AccessToken() }
                 return fail(number, place, .passing(text, retryAfterMillis: 0))
             }
             reason = text
@@ -448,6 +469,8 @@ final class SyncWorker {
         case .claim: break
         }
         for waiter in job.waiters { waiter.reply(job.report) }
-        if case .subject(let subject) = job.aim, !job.next.isEmpty { look(at: subject, job.manner, job.next) }
+        if case .subject(let subject) = job.aim, job.isWantedAgain {
+            look(at: subject, SyncManner(isTrial: job.manner.isTrial), job.next)
+        }
     }
 }

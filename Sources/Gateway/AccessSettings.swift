@@ -1,7 +1,7 @@
 public import Licensing
 
 /// Who may ask besides the holders of keys: signed-in people, licensed devices, web pages, and proxies in between.
-public struct AccessSettings: Sendable {
+public struct AccessSettings: Hashable, Sendable {
     /// Whose user tokens count.
     public var issuers: [TokenIssuer] = []
     public var licenses = LicenseSettings()
@@ -16,12 +16,22 @@ public struct AccessSettings: Sendable {
 
     public init() {}
 
+    /// The settings that have another value there, by their names in `gateway.json`.
+    func differences(from other: AccessSettings) -> [String] {
+        [
+            ("jwt", issuers != other.issuers), ("licenses", licenses != other.licenses),
+            ("cors", origins != other.origins), ("trusted_proxies", trustedProxies != other.trustedProxies),
+            ("public_url", publicURL != other.publicURL), ("claim_by_email", claimsByEmail != other.claimsByEmail),
+        ]
+        .filter(\.1).map(\.0)
+    }
+
     /// `iss` of offline tokens.
     var tokenIssuer: String { publicURL ?? "entitlement-gateway" }
 }
 
 /// One issuer of user tokens (an entry of `jwt` in `gateway.json`).
-public struct TokenIssuer: Sendable {
+public struct TokenIssuer: Hashable, Sendable {
     /// How tokens may be signed. The configuration says it, never the token.
     public enum Algorithm: String, Sendable, CaseIterable {
         case hs256 = "HS256"

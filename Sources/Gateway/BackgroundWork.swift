@@ -13,9 +13,12 @@ struct BackgroundWork: Sendable {
     private let schedule: ReconcileSchedule?
 
     /// Starts all of it, or nothing.
+    ///
+    /// - Parameter knownKeys: The keys of the database that the loops were made with.
     static func start(
         _ configuration: GatewayConfiguration,
         _ services: GatewayServices,
+        knownKeys known: [KeyRecord],
         _ loops: LoopMailboxes,
         _ bell: OutboxBell
     ) throws -> BackgroundWork {
@@ -31,7 +34,6 @@ struct BackgroundWork: Sendable {
         do {
             let notifier = try Notifier(configuration.receivers, services.store, bell)
             do {
-                let known = try KeyRecords.active(in: configuration.database)
                 let watch = try KeyWatch.start(path: configuration.database, known: known) { stored in
                     Log.info("the keys in the database have changed", ("keys", .integer(Int64(stored.count))))
                     loops.post(.keys(stored.map(KeyRing.Key.init)))

@@ -155,7 +155,7 @@ extension GatewayHandler {
             if !isKnown { response.header("Content-Type", "application/json") }
             unsafe response.header("ETag", bytes: tag)
             response.header("Cache-Control", "private, no-cache")
-            response.header("Vary", "Authorization")
+            response.header("Vary", "Authorization, Cookie")
             addOrigin(&response)
             if isKnown {
                 response.finish()

@@ -18,6 +18,17 @@ public struct EnvironmentVariables: Sendable {
         return value
     }
 
+    /// Puts back the values of `running` where `isFixed` says so; the names of those that had another one, in order.
+    mutating func keep(of running: EnvironmentVariables, where isFixed: (String) -> Bool) -> [String] {
+        var changed: [String] = []
+        for name in Set(values.keys).union(running.values.keys).filter(isFixed).sorted()
+        where self[name] != running[name] {
+            values[name] = running.values[name]
+            changed.append(name)
+        }
+        return changed
+    }
+
     /// Several values that are valid at once, split by commas. An empty part is a mistake in a secret and stops the start.
     func list(_ name: String) throws(ConfigurationError) -> [String] {
         guard let value = values[name], !value.isEmpty else { return [] }

@@ -78,12 +78,16 @@ public struct GatewayConfiguration: Sendable {
         if listen != running.listen { kept.append("listen") }
         if adminListen != running.adminListen { kept.append("admin-listen") }
         if database != running.database { kept.append("database") }
-        if receivers.map(\.id) != running.receivers.map(\.id) { kept.append("notify") }
+        if receivers != running.receivers { kept.append("notify") }
+        if payloadDays != running.payloadDays { kept.append("GATEWAY_PAYLOAD_DAYS") }
+        kept += access.differences(from: running.access)
+        kept += environment.keep(of: running.environment, where: ProviderAPIs.isSetting)
         if (tls == nil) != (running.tls == nil) {
             kept.append("tls-certificate")
             tls = running.tls
         }
         (listen, adminListen, database) = (running.listen, running.adminListen, running.database)
+        (receivers, payloadDays, access) = (running.receivers, running.payloadDays, running.access)
         return kept
     }
 }

@@ -8,7 +8,7 @@ struct GatewayContext: Sendable {
     let registry: ProviderRegistry
     let environmentKeys: [KeyRing.Key]
     /// What the database held when this was made; each loop is told of later changes.
-    let storedKeys: [KeyRing.Key]
+    let storedKeys: [KeyRecord]
     let policy: EntitlementPolicy
     let defaultEntitlement: [UInt8]
     let metricsAreOpen: Bool

@@ -73,6 +73,9 @@ final class GatewayHandler: RequestHandler {
     let reader: SQLiteReader
     /// This loop's own, so that nothing is locked to look a key up.
     private(set) var keys: KeyRing
+    /// What it holds of the database's keys. Only the watch over them changes it: what a reading of the configuration finds may
+    /// be older than what the watch has told.
+    private var storedKeys: [KeyRing.Key]
     private let measurements: RequestMeasurements
     /// What the request being handled is measured as.
     var route = Route.other
@@ -100,7 +103,8 @@ final class GatewayHandler: RequestHandler {
         self.context = context
         self.loop = loop
         self.mailbox = mailbox
-        keys = KeyRing(context.environmentKeys + context.storedKeys)
+        storedKeys = context.storedKeys.map(KeyRing.Key.init)
+        keys = KeyRing(context.environmentKeys + storedKeys)
         measurements = context.services.measurements.requests[loop]
         reader = try context.store.makeReader(cacheBytes: context.services.cacheBytes)
         defaultEntitlement = context.defaultEntitlement.map { $0 }
@@ -136,7 +140,9 @@ final class GatewayHandler: RequestHandler {
             reply(to: ticket, replies) { response in finishDelivery(provider, eventID, report, &response) }
         case .claimRead(let ticket, let entitlement, let report):
             reply(to: ticket, replies) { response in finishClaim(entitlement, report, &response) }
-        case .keys(let stored): keys = KeyRing(context.environmentKeys + stored)
+        case .keys(let stored):
+            storedKeys = stored
+            keys = KeyRing(context.environmentKeys + stored)
         case .ready(let ticket, let isReady):
             reply(to: ticket, replies) { response in writeReadiness(isReady, &response) }
         case .measured(let ticket, let text): reply(to: ticket, replies) { response in send(text, &response) }
@@ -145,7 +151,7 @@ final class GatewayHandler: RequestHandler {
         case .configured(let context):
             self.context = context
             defaultEntitlement = context.defaultEntitlement.map { $0 }
-            keys = KeyRing(context.environmentKeys + context.storedKeys)
+            keys = KeyRing(context.environmentKeys + storedKeys)
         case .feed(let events): feed(events, replies)
         case .feedPage(let ticket, let page): feedPage(ticket, page, replies)
         case .feedLost: feedLost(replies)
@@ -177,6 +183,27 @@ final class GatewayHandler: RequestHandler {
             let took = MonotonicNanos.now().nanoseconds(since: request.startedAt)
             measurements.add(request.route, status: response.status, nanoseconds: request.isWait ? nil : took)
         }
+    }
+
+    /// Goes on with a request that waited for something that it needed first; it may wait again.
+    func resume(
+        _ ticket: ReplyTicket,
+        _ replies: Replies<GatewayHandler>,
+        _ work: (inout Response) -> Disposition
+    ) {
+        guard let request = unanswered[ticket] else { return }
+        access.origin = access.origins[ticket]
+        defer { access.origin = nil }
+        replies.resume(ticket) { response in
+            let disposition = work(&response)
+            if case .later = disposition { return disposition }
+            unanswered[ticket] = nil
+            access.origins[ticket] = nil
+            let took = MonotonicNanos.now().nanoseconds(since: request.startedAt)
+            measurements.add(request.route, status: response.status, nanoseconds: took)
+            return disposition
+        }
+        unanswered[ticket]?.isWait = polls.isWaiting(ticket)
     }
 
     func cancelled(_ ticket: ReplyTicket) {

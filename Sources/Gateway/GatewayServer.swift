@@ -127,7 +127,13 @@ public final class GatewayServer: Sendable {
             loops.set(server.mailboxes)
             publishedKeys?.begin()
             do {
-                let background = try BackgroundWork.start(configuration, services, loops, bell)
+                let background = try BackgroundWork.start(
+                    configuration,
+                    services,
+                    knownKeys: context.storedKeys,
+                    loops,
+                    bell
+                )
                 return GatewayServer(
                     server: server,
                     loops: loops,
@@ -202,7 +208,7 @@ public final class GatewayServer: Sendable {
             let context = try GatewayContext(configuration, services, mintsKeys: false)
             let hasNewPolicy = context.policy != old.context.policy
             // The writer first: what the loops say of the policy is then what the rows are made with.
-            if hasNewPolicy { try adopt(context.policy) }
+            if hasNewPolicy { try Self.adopt(.adopt(context.policy), services.store, hint: "send SIGHUP again") }
             loops.post(.configured(context))
             current.withLock { $0 = (configuration, context) }
             if let tls = configuration.tls { reloadTLS(tls) }
@@ -240,15 +246,19 @@ public final class GatewayServer: Sendable {
         }
     }
 
-    /// Hands a new policy to the writer, and waits until it counts.
-    private func adopt(_ policy: EntitlementPolicy) throws(ConfigurationError) {
+    /// Hands settings to the writer, and waits until they count.
+    private static func adopt(
+        _ settings: StoreCommand,
+        _ store: SQLiteStore,
+        hint: String
+    ) throws(ConfigurationError) {
         let answers: Mailbox<StorageError?>
         do throws(SystemError) {
             answers = try Mailbox(capacity: 1)
         } catch {
-            throw ConfigurationError(services.store.path, "\(error)")
+            throw ConfigurationError(store.path, "\(error)")
         }
-        let isTaken = services.store.submit(.adopt(policy)) { result in
+        let isTaken = store.submit(settings) { result in
             if case .failure(let error) = result { _ = answers.post(error) } else { _ = answers.post(nil) }
         }
         var answer = ContiguousArray<StorageError?>()
@@ -257,7 +267,7 @@ public final class GatewayServer: Sendable {
             answers.drain(into: &answer)
         }
         if let error = isTaken ? answer.first ?? nil : .overloaded {
-            throw ConfigurationError(services.store.path, error.description, hint: "send SIGHUP again")
+            throw ConfigurationError(store.path, error.description, hint: hint)
         }
     }
 
@@ -293,7 +303,11 @@ public final class GatewayServer: Sendable {
         _ configuration: GatewayConfiguration,
         _ store: SQLiteStore
     ) throws(ConfigurationError) -> BuyerAddresses? {
-        _ = store.submit(.license(.adopt(configuration.access.licenses))) { _ in }
+        try adopt(
+            .license(.adopt(configuration.access.licenses)),
+            store,
+            hint: "another program may be writing to the database; start again when it has ended"
+        )
         guard configuration.access.claimsByEmail else {
             _ = store.submit(.forgetAddresses(at: UnixMillis(wallClockMillis()))) { _ in }
             return nil

@@ -43,7 +43,7 @@ extension GatewayHandler {
         case .user, .refused: return refusePush(&response)
         case .needsKeys:
             guard let keys = context.publishedKeys, let place = context.services.pushIssuer,
-                access.parkedPushes.count < Self.parkedPushesMax, !isStopping
+                access.parkedPushes.count < Self.parkedPushesMax, !isStopping, keys.want(place)
             else {
                 write(.keysUnavailable, &response)
                 return .done
@@ -51,7 +51,6 @@ extension GatewayHandler {
             access.parkedPushes.append(
                 ParkedPush(ticket: ticket, token: unsafe [UInt8](token), body: unsafe [UInt8](body))
             )
-            keys.want(place)
             return .later
         }
     }
@@ -68,7 +67,7 @@ extension GatewayHandler {
         let waiting = access.parkedPushes
         access.parkedPushes.removeAll()
         for parked in waiting {
-            replies.resume(parked.ticket) { response in
+            resume(parked.ticket, replies) { response in
                 if case .unavailable = finding {
                     write(.keysUnavailable, &response)
                     return .done

@@ -108,6 +108,9 @@ extension GatewayHandler {
                     &response
                 )
             }
+            if case .ingested(.quarantined) = result.value {
+                return write(.providerUnavailable(GooglePlayAdapter.name.name), &response)
+            }
             return write(.badRequest("user_id: expected, because the purchase names no account"), &response)
         }
         let reply = SubmissionReply(user: owner.user, environment: owner.environment, entitlement: entitlement)

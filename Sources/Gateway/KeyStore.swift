@@ -13,7 +13,7 @@ enum KeyStore {
     /// The keys of the environment, and what the database holds; made when there is neither.
     struct Keys {
         var environment: [KeyRing.Key]
-        var stored: [KeyRing.Key]
+        var stored: [KeyRecord]
     }
 
     /// - Parameter mintsKeys: Whether keys are made when there are none.
@@ -24,10 +24,10 @@ enum KeyStore {
     ) throws(ConfigurationError) -> Keys {
         var keys = Keys(environment: try environmentKeys(configuration.environment), stored: [])
         do throws(StorageError) {
-            keys.stored = try KeyRecords.active(in: database).map(KeyRing.Key.init)
+            keys.stored = try KeyRecords.active(in: database)
             if keys.environment.isEmpty, keys.stored.isEmpty, mintsKeys {
                 try mint(database)
-                keys.stored = try KeyRecords.active(in: database).map(KeyRing.Key.init)
+                keys.stored = try KeyRecords.active(in: database)
             }
         } catch {
             throw ConfigurationError(database, error.description)

@@ -15,6 +15,8 @@ struct LoopAccess {
     var strangers = GuessLimiter(atOnce: 120)
     /// People who had the providers looked at for themselves: an API's pace is everybody's.
     var ownSyncs = GuessLimiter(atOnce: 5)
+    /// The same for purchases that they handed in.
+    var ownPurchases = GuessLimiter()
     var sightings = SeatSightings()
     /// Requests whose token waits for its issuer's keys.
     var parked: [ParkedCall] = []

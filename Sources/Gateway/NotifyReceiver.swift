@@ -3,7 +3,7 @@ internal import Foundation
 internal import ProviderKit
 
 /// One of the seller's own systems that is told of changed answers (contract section 8).
-public struct NotifyReceiver: Sendable {
+public struct NotifyReceiver: Hashable, Sendable {
     /// Stands for the receiver in the database: the same for the same URL.
     let id: String
     let url: URL

@@ -3,6 +3,15 @@ internal import Providers
 
 /// The providers' APIs for which the seller has set credentials.
 enum ProviderAPIs {
+    /// Whether an environment variable decides whom the thread that asks providers can ask: that is settled at the start.
+    static func isSetting(_ name: String) -> Bool {
+        name.hasPrefix("GOOGLE_PLAY_") || name == revenueCatKey || name == revenueCatProject
+            || name.hasSuffix("_API_KEY") || name.hasSuffix("_API_BASE")
+    }
+
+    private static let revenueCatKey = "REVENUECAT_SECRET_KEY"
+    private static let revenueCatProject = "REVENUECAT_PROJECT_ID"
+
     /// - Throws: For half a pair of credentials, or an address that is none.
     static func all(
         _ environment: EnvironmentVariables,
@@ -20,14 +29,14 @@ enum ProviderAPIs {
     }
 
     private static func revenueCat(_ environment: EnvironmentVariables) throws(ConfigurationError) -> RevenueCatAPI? {
-        let (key, project) = (environment["REVENUECAT_SECRET_KEY"], environment["REVENUECAT_PROJECT_ID"])
+        let (key, project) = (environment[revenueCatKey], environment[revenueCatProject])
         switch (key, project) {
         case (nil, nil): return nil
         case (let key?, let project?):
             let base = try address("REVENUECAT_API_BASE", RevenueCatAPI.defaultBase, environment)
             return RevenueCatAPI(base: base, key: key, project: project)
-        case (nil, _): throw missing("REVENUECAT_SECRET_KEY", with: "REVENUECAT_PROJECT_ID")
-        case (_, nil): throw missing("REVENUECAT_PROJECT_ID", with: "REVENUECAT_SECRET_KEY")
+        case (nil, _): throw missing(revenueCatKey, with: revenueCatProject)
+        case (_, nil): throw missing(revenueCatProject, with: revenueCatKey)
         }
     }
 

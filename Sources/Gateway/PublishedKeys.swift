@@ -57,7 +57,8 @@ final class PublishedKeys: Sendable {
 
     func begin() { mailbox.post(.begin) }
 
-    func want(_ issuer: Int) { mailbox.post(.want(issuer)) }
+    /// False when too many want keys already.
+    func want(_ issuer: Int) -> Bool { mailbox.post(.want(issuer)) }
 
     func stop() {
         mailbox.close()

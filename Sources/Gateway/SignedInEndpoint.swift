@@ -75,7 +75,9 @@ extension GatewayHandler {
             write(.unauthorized, &response)
             return .done
         case .needsKeys(let issuer):
-            guard let keys = context.publishedKeys, access.parked.count < Self.parkedMax, !isStopping else {
+            guard let keys = context.publishedKeys, access.parked.count < Self.parkedMax, !isStopping,
+                keys.want(issuer)
+            else {
                 write(.keysUnavailable, &response)
                 return .done
             }
@@ -91,7 +93,6 @@ extension GatewayHandler {
                     rest: unsafe [UInt8](rest)
                 )
             )
-            keys.want(issuer)
             return .later
         }
     }
@@ -108,19 +109,13 @@ extension GatewayHandler {
         let waiting = access.parked.filter { $0.issuer == issuer }
         access.parked.removeAll { $0.issuer == issuer }
         for call in waiting {
-            access.origin = access.origins[call.ticket]
-            var isWaiting = false
-            replies.resume(call.ticket) { response in
+            resume(call.ticket, replies) { response in
                 if case .unavailable = finding {
                     write(.keysUnavailable, &response)
                     return .done
                 }
-                let disposition = takeUp(call, &response)
-                if case .later = disposition { isWaiting = true }
-                return disposition
+                return takeUp(call, &response)
             }
-            access.origin = nil
-            if !isWaiting { access.origins[call.ticket] = nil }
         }
     }
 
@@ -198,6 +193,14 @@ extension GatewayHandler {
         case .devices: return showDevices(of: user.user, &response)
         case .addDevice: return unsafe addDevice(body, for: user.user, &response, ticket)
         case .submitPurchase:
+            let clock = MonotonicNanos.now()
+            if let wait = access.ownPurchases.wait(user.bytes, now: clock) {
+                var problem = Problem.tooManyAttempts(wait)
+                problem.detail = "this user handed in many purchases just now; try again later"
+                write(problem, &response)
+                return .done
+            }
+            access.ownPurchases.count(user.bytes, now: clock)
             return unsafe submitPurchase(
                 body: body,
                 query: query,

@@ -42,6 +42,12 @@ let package = Package(
         .executable(name: "entitlement-gateway", targets: ["CLI"]),
         .executable(name: "entitlement-gateway-bench", targets: ["Bench"]),
     ],
+    traits: [
+        .trait(
+            name: "Postgres",
+            description: "A database on a PostgreSQL server, for several gateways beside each other. Needs libpq."
+        )
+    ],
     targets: [
         // System libraries, and the little C that Swift cannot say.
         .systemLibrary(
@@ -53,6 +59,11 @@ let package = Package(
             name: "COpenSSL",
             pkgConfig: "openssl",
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
+        ),
+        .systemLibrary(
+            name: "CLibPQ",
+            pkgConfig: "libpq",
+            providers: [.apt(["libpq-dev"]), .brew(["libpq"])]
         ),
         .target(name: "CSystem"),
         .target(name: "CEmbedded"),
@@ -75,15 +86,30 @@ let package = Package(
         .target(name: "Licensing", dependencies: ["Entitlements", "Crypto"], swiftSettings: strict),
         .target(name: "Storage", dependencies: ["Entitlements", "Licensing", "Platform"], swiftSettings: strict),
         .target(
+            name: "SQLStorage",
+            dependencies: ["Storage", "Licensing", "Entitlements", "Platform", "Crypto", "CEmbedded"],
+            swiftSettings: strict
+        ),
+        .target(
             name: "SQLiteStorage",
-            dependencies: ["Storage", "Licensing", "Entitlements", "Platform", "Crypto", "CSQLite", "CEmbedded"],
+            dependencies: ["SQLStorage", "Storage", "Entitlements", "Platform", "Crypto", "CSQLite"],
+            swiftSettings: strict
+        ),
+        // Empty without the trait: neither libpq nor its header is asked for then.
+        .target(
+            name: "PostgresStorage",
+            dependencies: [
+                "SQLStorage", "Storage", "Entitlements", "Platform", "Crypto",
+                .target(name: "CLibPQ", condition: .when(traits: ["Postgres"])),
+            ],
             swiftSettings: strict
         ),
         .target(
             name: "Gateway",
             dependencies: [
                 "HTTPServer", "TLS", "Outbound", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers",
-                "Storage", "SQLiteStorage", "Licensing", "CEmbedded",
+                "Storage", "SQLStorage", "SQLiteStorage", "Licensing", "CEmbedded",
+                .target(name: "PostgresStorage", condition: .when(traits: ["Postgres"])),
             ],
             exclude: ["Admin"],
             swiftSettings: strict
@@ -151,7 +177,8 @@ let package = Package(
         .testTarget(
             name: "SQLiteStorageTests",
             dependencies: [
-                "SQLiteStorage", "Storage", "Entitlements", "ProviderKit", "Providers", "TestSupport", "CSQLite",
+                "SQLiteStorage", "SQLStorage", "Storage", "Entitlements", "ProviderKit", "Providers", "TestSupport",
+                "CSQLite",
             ],
             swiftSettings: strictTests
         ),

@@ -59,7 +59,11 @@ struct Option {
 
     /// Options of every command that reads the configuration.
     static let configuration: [Option] = [
-        Option(name: "database", value: "FILE", summary: "SQLite file (GATEWAY_DATABASE, default gateway.db)"),
+        Option(
+            name: "database",
+            value: "FILE",
+            summary: "SQLite file or postgres://… (GATEWAY_DATABASE, default gateway.db)"
+        ),
         Option(name: "config", value: "FILE", summary: "settings (GATEWAY_CONFIG, default gateway.json when present)"),
         envFile,
     ]

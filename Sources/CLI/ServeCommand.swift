@@ -42,7 +42,7 @@ enum ServeCommand: Command {
         Log.info(
             "listening",
             ("address", .string(server.addresses.joined(separator: ", "))),
-            ("database", .string(configuration.database))
+            ("database", .string(configuration.databaseName))
         )
         let manager = Supervisor(socket: ProcessInfo.processInfo.environment["NOTIFY_SOCKET"])
         tell(manager, .ready)

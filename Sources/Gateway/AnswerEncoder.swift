@@ -1,5 +1,5 @@
 internal import Entitlements
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// What a question about a user asks for.
@@ -61,6 +61,21 @@ enum AnswerEncoder {
             tail(version: 0, updatedAt: nil, into: &json)
         }
         return summary
+    }
+
+    /// The same from a copy of the row.
+    static func encode(
+        _ question: borrowing AnswerQuestion,
+        copy: RowCopy,
+        into json: inout JSONWriter
+    ) -> AnswerSummary {
+        switch copy {
+        case .row(let version, let updatedAt, let body):
+            encode(question, RowView(version: version, updatedAt: updatedAt, body: body.span), into: &json)
+        case .erased(let version, let updatedAt):
+            encodeErased(question, version: version, updatedAt: updatedAt, into: &json)
+        case .none: encode(question, nil, into: &json)
+        }
     }
 
     /// The answer for someone whose row was erased: as if there had never been one, but the version.

@@ -1,20 +1,20 @@
 internal import Entitlements
 internal import HTTPServer
 internal import Platform
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// `GET /v1/audit`: who changed what with which key, newest first.
 extension GatewayHandler {
-    func audit(_ request: Request, _ response: inout Response) -> Disposition {
+    func audit(_ request: Request, _ response: inout Response, _ ticket: ReplyTicket) -> Disposition {
         guard authorize(request, .admin, &response) != nil else { return .done }
         guard let page = page(request, &response) else { return .done }
-        return sendPage("audit", limit: page.limit, &response) { () throws(StorageError) in
+        return sendPage("audit", limit: page.limit, ticket, &response) { reader throws(StorageError) in
             try reader.audit(limit: page.limit, before: page.before)
         } place: {
             $0.sequence
         } write: {
-            writeAudit($0)
+            $0.writeAudit($1)
         }
     }
 

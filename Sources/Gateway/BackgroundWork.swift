@@ -1,7 +1,7 @@
 internal import Entitlements
 internal import Licensing
 internal import Platform
-internal import SQLiteStorage
+internal import SQLStorage
 
 /// What goes on beside the loops: the feed of changes, notifications, a look at the keys, and the look at everyone.
 struct BackgroundWork: Sendable {
@@ -34,7 +34,7 @@ struct BackgroundWork: Sendable {
         do {
             let notifier = try Notifier(configuration.receivers, services.store, bell)
             do {
-                let watch = try KeyWatch.start(path: configuration.database, known: known) { stored in
+                let watch = try KeyWatch.start(location: configuration.location, known: known) { stored in
                     Log.info("the keys in the database have changed", ("keys", .integer(Int64(stored.count))))
                     loops.post(.keys(stored.map(KeyRing.Key.init)))
                 }

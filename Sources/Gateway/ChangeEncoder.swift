@@ -1,5 +1,5 @@
 internal import Entitlements
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// Writes a changed answer as the seller's systems get it, as a notification and as an event of a stream.

@@ -1,7 +1,7 @@
 internal import Entitlements
 internal import HTTPServer
 internal import Platform
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 internal import Synchronization
 
@@ -95,7 +95,7 @@ final class ChangeFeed: ChangeListener {
 
 /// What the feed's thread works with.
 struct FeedContext: Sendable {
-    var store: SQLiteStore
+    var store: any Store
     var loops: LoopMailboxes
     var defaultEntitlement: String
     var payloadDays: Int?
@@ -111,7 +111,7 @@ private final class FeedWorker {
     static let pruneSeconds = 600
 
     private let context: FeedContext
-    private let reader: SQLiteReader
+    private let reader: any SQLReading
     private let takeLost: () -> Bool
     private var json = JSONWriter()
     private var pruneAt = MonotonicNanos.now().adding(seconds: 5)

@@ -1,7 +1,7 @@
 internal import Entitlements
 internal import HTTPServer
 internal import Platform
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// One client that is told of changes as they happen.

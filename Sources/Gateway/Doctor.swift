@@ -3,7 +3,7 @@ internal import Foundation
 internal import HTTPServer
 internal import Platform
 internal import ProviderKit
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// Looks at everything the gateway is started with, and tells what is off, what is doubtful and what is broken.
@@ -154,8 +154,8 @@ public struct Doctor {
     // MARK: - Database
 
     private mutating func database(_ configuration: GatewayConfiguration) {
-        let path = configuration.database
-        disk(path)
+        let path = configuration.location.name
+        disk(configuration.location.besides)
         let fromEnvironment: [KeyRing.Key]
         do throws(ConfigurationError) {
             fromEnvironment = try KeyStore.environmentKeys(configuration.environment)
@@ -163,14 +163,14 @@ public struct Doctor {
             add("keys", error)
             fromEnvironment = []
         }
-        guard PrivateFile.isThere(path) else {
+        guard configuration.location.isThere else {
             add("database", .off, "\(path) is not there yet", hint: "serve or migrate makes it")
             keys(fromEnvironment, [])
             return
         }
         let examination: DatabaseExamination
         do throws(StorageError) {
-            examination = try DatabaseExamination(of: path)
+            examination = try DatabaseExamination(of: configuration.location)
         } catch {
             let isDamaged = if case .damaged = error { true } else { false }
             add(
@@ -261,7 +261,7 @@ public struct Doctor {
 
     /// Files with purchases and keys in them are for their owner.
     private mutating func files(_ configuration: GatewayConfiguration, _ flags: [String: String]) {
-        let path = configuration.database
+        let path = configuration.location.besides
         var isClosed = true
         for name in [path, path + "-wal", path + "-shm", configuration.keyFile] + [flags["env-file"]].compactMap(\.self)
         {

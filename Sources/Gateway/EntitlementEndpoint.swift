@@ -1,6 +1,7 @@
 internal import Entitlements
 internal import HTTPServer
 internal import Platform
+internal import SQLStorage
 internal import SQLiteStorage
 internal import Storage
 
@@ -83,6 +84,10 @@ extension GatewayHandler {
             question.environment = .production
             question.entitlement = defaultEntitlement
         }
+        if readsElsewhere, reads.fetched.isEmpty {
+            let (query, tag) = unsafe ([UInt8](query), ifNoneMatch.map { unsafe [UInt8]($0) })
+            return waitForRow(ticket, .answer(query: query, ifNoneMatch: tag), &response)
+        }
         do throws(StorageError) {
             let summary = try encodeAnswer(clock)
             if wait > 0, !isStopping, summary.version <= after ?? 0 {
@@ -123,6 +128,9 @@ extension GatewayHandler {
 
     /// The same without the closing brace.
     func encodeOpenAnswer(_ clock: UnixMillis) throws(StorageError) -> AnswerSummary {
+        guard let reader = reads.local else {
+            return AnswerEncoder.encode(question, copy: try fetchedRow(), into: &json)
+        }
         let found = try unsafe lookup.withUnsafeBufferPointer { bytes throws(StorageError) -> AnswerSummary? in
             try unsafe reader.withRow(of: UnsafeRawBufferPointer(bytes), in: question.environment, now: clock) { row in
                 switch row {

@@ -1,12 +1,12 @@
 internal import Entitlements
 internal import HTTPServer
 internal import Platform
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// `GET /v1/events`: what came in and what became of it, newest first.
 extension GatewayHandler {
-    func events(_ request: Request, _ response: inout Response) -> Disposition {
+    func events(_ request: Request, _ response: inout Response, _ ticket: ReplyTicket) -> Disposition {
         guard authorize(request, .admin, &response) != nil else { return .done }
         var filter = EventFilter()
         if let text = parameter("outcome", of: request) {
@@ -29,12 +29,12 @@ extension GatewayHandler {
         guard let page = page(request, &response) else { return .done }
         (filter.limit, filter.before) = (page.limit, page.before)
         let asked = filter
-        return sendPage("events", limit: page.limit, &response) { () throws(StorageError) in
+        return sendPage("events", limit: page.limit, ticket, &response) { reader throws(StorageError) in
             try reader.events(asked)
         } place: {
             $0.sequence
         } write: {
-            writeEvent($0)
+            $0.writeEvent($1)
         }
     }
 

@@ -5,21 +5,29 @@ internal import Storage
 
 /// `GET /v1/gate/{user_id}`: for proxies that ask before they let a request through (nginx `auth_request`, `forward_auth`).
 extension GatewayHandler {
-    func gate(_ user: UnsafeRawBufferPointer, _ request: Request, _ response: inout Response) -> Disposition {
+    func gate(
+        _ user: UnsafeRawBufferPointer,
+        _ request: Request,
+        _ response: inout Response,
+        _ ticket: ReplyTicket
+    ) -> Disposition {
         guard mayRead(request, &response) else { return .done }
         question.user.removeAll(keepingCapacity: true)
         unsafe RequestTarget.decode(user, into: &question.user)
-        return unsafe gate(query: request.query, &response)
+        return unsafe gate(query: request.query, &response, ticket)
     }
 
     /// Answers for the user that stands in `question`.
-    func gate(query: UnsafeRawBufferPointer, _ response: inout Response) -> Disposition {
+    func gate(query: UnsafeRawBufferPointer, _ response: inout Response, _ ticket: ReplyTicket) -> Disposition {
         guard setLookup() else {
             write(.invalidUserID, &response)
             return .done
         }
         guard unsafe setScope(query: query, &response) else { return .done }
         question.moment = now
+        if readsElsewhere, reads.fetched.isEmpty {
+            return waitForRow(ticket, .gate(query: unsafe [UInt8](query)), &response)
+        }
         do throws(StorageError) {
             let summary = try encodeAnswer(question.moment)
             if let lapsed = summary.lapsedAt { recheck(lapsed, question.moment) }

@@ -1,5 +1,6 @@
 internal import Entitlements
 internal import Platform
+internal import SQLStorage
 
 /// What a command needs to speak to the gateway that this configuration starts.
 extension GatewayConfiguration {
@@ -26,7 +27,10 @@ extension GatewayConfiguration {
     }
 
     /// Where the first start has written the keys it made.
-    public var keyFile: String { KeyStore.file(beside: database) }
+    public var keyFile: String { KeyStore.file(beside: location.besides) }
+
+    /// The database as it may be shown: without a password.
+    public var databaseName: String { location.name }
 }
 
 /// Until when a grant lasts, as the API takes it.

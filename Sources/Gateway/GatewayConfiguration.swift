@@ -1,11 +1,15 @@
 public import Entitlements
+internal import SQLStorage
+internal import SQLiteStorage
 public import Storage
 
 /// Everything the gateway is started with.
 public struct GatewayConfiguration: Sendable {
     public var listen = "127.0.0.1:8080"
     public var adminListen: String?
-    public var database = "gateway.db"
+    private(set) var database = "gateway.db"
+    /// Where that is.
+    private(set) var location: any DatabaseLocation = SQLiteLocation(path: "gateway.db")
     /// PEM files to speak TLS with; nil for plain HTTP.
     public var tls: TLSFiles?
     /// The settings file that was read; nil when there is none.
@@ -62,14 +66,8 @@ public struct GatewayConfiguration: Sendable {
             payloadDays = days
         }
         if readsFile { try ConfigurationFile.read(setting("config", "GATEWAY_CONFIG"), into: &self) }
-        if database.hasPrefix("postgres://") || database.hasPrefix("postgresql://") {
-            throw ConfigurationError(
-                "database",
-                "this build has no PostgreSQL",
-                hint: "name a SQLite file, or build with the Postgres trait"
-            )
-        }
         if database.hasPrefix("sqlite:") { database = String(database.dropFirst(7)) }
+        location = try DatabaseAddress.location(database)
     }
 
     /// Puts back the settings that a running gateway cannot change; the names of those that had another value.
@@ -87,6 +85,7 @@ public struct GatewayConfiguration: Sendable {
             tls = running.tls
         }
         (listen, adminListen, database) = (running.listen, running.adminListen, running.database)
+        location = running.location
         (receivers, payloadDays, access) = (running.receivers, running.payloadDays, running.access)
         return kept
     }

@@ -1,5 +1,5 @@
 internal import Entitlements
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// What every loop has a copy of. Nothing in it changes; when the configuration is read again, each loop is sent another.
@@ -17,7 +17,7 @@ struct GatewayContext: Sendable {
     /// By provider; at least those that are on.
     let webhooks: [String: WebhookMeasurements]
 
-    var store: SQLiteStore { services.store }
+    var store: any Store { services.store }
     var sync: ProviderSync { services.sync }
     var feed: ChangeFeed { services.feed }
     var access: AccessSettings { services.access }
@@ -39,7 +39,7 @@ struct GatewayContext: Sendable {
         self.services = services
         registry = try ProviderRegistry(configuration)
         try registry.refuseUnknownProviders(in: configuration.policy)
-        let keys = try KeyStore.keys(configuration, database: services.store.path, mintsKeys: mintsKeys)
+        let keys = try KeyStore.keys(configuration, mintsKeys: mintsKeys)
         (environmentKeys, storedKeys) = (keys.environment, keys.stored)
         policy = configuration.policy
         defaultEntitlement = Array(configuration.policy.defaultEntitlement.utf8)
@@ -51,7 +51,7 @@ struct GatewayContext: Sendable {
 
 /// What lives as long as the gateway, whatever is configured.
 struct GatewayServices: Sendable {
-    let store: SQLiteStore
+    let store: any Store
     let counting: StoreCounting
     let measurements: Measurements
     let readiness: Readiness

@@ -16,7 +16,7 @@ extension GatewayHandler {
         if unsafe RequestTarget.hasPrefix(path, "/v1/gate/") {
             self.route = .gate
             guard isRead(request, &response) else { return .done }
-            return unsafe gate(UnsafeRawBufferPointer(rebasing: path[9...]), request, &response)
+            return unsafe gate(UnsafeRawBufferPointer(rebasing: path[9...]), request, &response, ticket)
         }
         if unsafe RequestTarget.equals(path, "/v1/gate") {
             self.route = .ownGate
@@ -55,7 +55,7 @@ extension GatewayHandler {
         if unsafe RequestTarget.equals(path, "/v1/entitlements/query") {
             self.route = .query
             guard isMethod(.post, "POST", request, &response) else { return .done }
-            return query(request, &response)
+            return query(request, &response, ticket)
         }
         if unsafe RequestTarget.hasPrefix(path, "/v1/app_store/") {
             return unsafe appStore(UnsafeRawBufferPointer(rebasing: path[14...]), request, &response, ticket)
@@ -68,22 +68,22 @@ extension GatewayHandler {
         }
         if unsafe RequestTarget.equals(path, "/v1/events") {
             guard enter(.events, request, &response), isRead(request, &response) else { return .done }
-            return events(request, &response)
+            return events(request, &response, ticket)
         }
         if unsafe RequestTarget.hasPrefix(path, "/v1/events/") {
             return unsafe event(UnsafeRawBufferPointer(rebasing: path[11...]), request, &response, ticket)
         }
         if unsafe RequestTarget.equals(path, "/v1/audit") {
             guard enter(.audit, request, &response), isRead(request, &response) else { return .done }
-            return audit(request, &response)
+            return audit(request, &response, ticket)
         }
         if unsafe RequestTarget.equals(path, "/v1/providers") {
             guard enter(.providers, request, &response), isRead(request, &response) else { return .done }
-            return providers(request, &response)
+            return providers(request, &response, ticket)
         }
         if unsafe RequestTarget.equals(path, "/v1/purchases/parked") {
             guard enter(.parked, request, &response), isRead(request, &response) else { return .done }
-            return parkedPurchases(request, &response)
+            return parkedPurchases(request, &response, ticket)
         }
         if unsafe RequestTarget.equals(path, "/v1/purchases/overlapping") {
             guard enter(.overlapping, request, &response), isRead(request, &response) else { return .done }
@@ -130,7 +130,7 @@ extension GatewayHandler {
         guard let below = unsafe below else {
             guard enter(.user, request, &response) else { return .done }
             switch request.method {
-            case .get, .head: return unsafe showUser(id, request, &response)
+            case .get, .head: return unsafe showUser(id, request, &response, ticket)
             case .delete: return unsafe erase(id, request, &response, ticket)
             default:
                 write(.methodNotAllowed("GET, HEAD, DELETE"), &response)

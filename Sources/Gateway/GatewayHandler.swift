@@ -2,6 +2,7 @@ internal import Crypto
 internal import Entitlements
 internal import HTTPServer
 internal import Platform
+internal import SQLStorage
 internal import SQLiteStorage
 internal import Storage
 
@@ -32,6 +33,8 @@ enum LoopMessage: Sendable {
     case feedLost
     /// Everything kept of a person; nil when it could not be read.
     case exported(ReplyTicket, [UInt8]?)
+    /// What a read elsewhere came to.
+    case read(Int, Result<ReadValue, StorageError>)
     /// A wrong licence key came to another loop.
     case guessed([UInt8], on: Int)
     /// What came of a look for an issuer's keys.
@@ -70,7 +73,7 @@ final class GatewayHandler: RequestHandler {
 
     private(set) var context: GatewayContext
     let mailbox: Mailbox<LoopMessage>
-    let reader: SQLiteReader
+    var reads: LoopReads
     /// This loop's own, so that nothing is locked to look a key up.
     private(set) var keys: KeyRing
     /// What it holds of the database's keys. Only the watch over them changes it: what a reading of the configuration finds may
@@ -80,7 +83,6 @@ final class GatewayHandler: RequestHandler {
     /// What the request being handled is measured as.
     var route = Route.other
     private var unanswered: [ReplyTicket: UnansweredRequest] = [:]
-    let licenseReader: LicenseReader
     /// This loop's place among them.
     let loop: Int
     var access: LoopAccess
@@ -106,9 +108,8 @@ final class GatewayHandler: RequestHandler {
         storedKeys = context.storedKeys.map(KeyRing.Key.init)
         keys = KeyRing(context.environmentKeys + storedKeys)
         measurements = context.services.measurements.requests[loop]
-        reader = try context.store.makeReader(cacheBytes: context.services.cacheBytes)
+        reads = try LoopReads(context.store, cacheBytes: context.services.cacheBytes, mailbox)
         defaultEntitlement = context.defaultEntitlement.map { $0 }
-        licenseReader = try LicenseReader(reader)
         access = LoopAccess(tokens: UserTokenVerifier(context.access.issuers), signing: context.signingKeys)
         access.pushTokens = UserTokenVerifier(context.registry.googlePush.map { [$0.issuer] } ?? [])
     }
@@ -129,7 +130,9 @@ final class GatewayHandler: RequestHandler {
     }
 
     func receive(_ message: LoopMessage, _ replies: Replies<GatewayHandler>) {
+        if isPutOff(message) { return }
         switch message {
+        case .read(let number, let result): take(number, result, replies)
         case .stored(let ticket, let continuation, let result):
             let problem = note(continuation, result)
             reply(to: ticket, replies) { response in finish(continuation, result, problem, &response) }
@@ -237,7 +240,7 @@ final class GatewayHandler: RequestHandler {
     }
 
     func loopWillSleep() {
-        reader.letGo()
+        reads.local?.letGo()
     }
 
     // MARK: - What endpoints share

@@ -5,7 +5,7 @@ internal import HTTPServer
 internal import Licensing
 internal import Platform
 internal import ProviderKit
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 internal import Synchronization
 internal import TLS
@@ -65,10 +65,9 @@ public final class GatewayServer: Sendable {
         } catch {
             throw ConfigurationError(configuration.listen, "\(error)")
         }
-        let store: SQLiteStore
+        let store: any Store
         do throws(StorageError) {
-            store = try SQLiteStore.open(
-                path: configuration.database,
+            store = try configuration.location.open(
                 policy: configuration.policy,
                 receivers: configuration.receivers.map(\.id),
                 listener: feed
@@ -77,7 +76,7 @@ public final class GatewayServer: Sendable {
             }
         } catch {
             throw ConfigurationError(
-                configuration.database,
+                configuration.location.name,
                 error.description,
                 hint: hint(for: error)
             )
@@ -94,7 +93,7 @@ public final class GatewayServer: Sendable {
             let startedSync = try ProviderSync.start(apis, store)
             sync = startedSync
             publishedKeys = try keysOfIssuers(issuers, loops)
-            var signingKeys = try SigningKeyFile.load(besideDatabase: configuration.database)
+            var signingKeys = try SigningKeyFile.load(besideDatabase: configuration.location.besides)
             try signingKeys.note(tokenDays: configuration.access.licenses.offlineDays)
             let services = GatewayServices(
                 store: store,
@@ -249,14 +248,14 @@ public final class GatewayServer: Sendable {
     /// Hands settings to the writer, and waits until they count.
     private static func adopt(
         _ settings: StoreCommand,
-        _ store: SQLiteStore,
+        _ store: any Store,
         hint: String
     ) throws(ConfigurationError) {
         let answers: Mailbox<StorageError?>
         do throws(SystemError) {
             answers = try Mailbox(capacity: 1)
         } catch {
-            throw ConfigurationError(store.path, "\(error)")
+            throw ConfigurationError(store.name, "\(error)")
         }
         let isTaken = store.submit(settings) { result in
             if case .failure(let error) = result { _ = answers.post(error) } else { _ = answers.post(nil) }
@@ -267,7 +266,7 @@ public final class GatewayServer: Sendable {
             answers.drain(into: &answer)
         }
         if let error = isTaken ? answer.first ?? nil : .overloaded {
-            throw ConfigurationError(store.path, error.description, hint: hint)
+            throw ConfigurationError(store.name, error.description, hint: hint)
         }
     }
 
@@ -301,7 +300,7 @@ public final class GatewayServer: Sendable {
     /// The settings of licences go to the writer; hashes of addresses are kept only as long as the seller wants them.
     private static func buyerAddresses(
         _ configuration: GatewayConfiguration,
-        _ store: SQLiteStore
+        _ store: any Store
     ) throws(ConfigurationError) -> BuyerAddresses? {
         try adopt(
             .license(.adopt(configuration.access.licenses)),
@@ -312,7 +311,7 @@ public final class GatewayServer: Sendable {
             _ = store.submit(.forgetAddresses(at: UnixMillis(wallClockMillis()))) { _ in }
             return nil
         }
-        return try BuyerAddresses.load(besideDatabase: configuration.database)
+        return try BuyerAddresses.load(besideDatabase: configuration.location.besides)
     }
 
     private static func keysOfIssuers(

@@ -3,7 +3,7 @@ internal import Entitlements
 internal import Foundation
 internal import Platform
 internal import ProviderKit
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// A file that is brought in.
@@ -42,8 +42,8 @@ final class ImportRun {
 
     private let file: ImportedFile
     private let format: any ImportFormat
-    private let store: SQLiteImport?
-    private let database: String
+    private let store: EventImport?
+    private let database: any DatabaseLocation
     private(set) var report: SubscriberImport.Report
     /// Why the file cannot be read on; what came before is in.
     private(set) var failure: ConfigurationError?
@@ -53,8 +53,8 @@ final class ImportRun {
     init(
         _ file: ImportedFile,
         _ format: any ImportFormat,
-        _ store: SQLiteImport?,
-        _ database: String,
+        _ store: EventImport?,
+        _ database: any DatabaseLocation,
         isDryRun: Bool
     ) {
         self.file = file
@@ -137,8 +137,8 @@ final class ImportRun {
     /// A dry run tells what is new.
     private func look() throws(StorageError) {
         var known = 0
-        if FileManager.default.fileExists(atPath: database) {
-            known = try SQLiteImport.known(
+        if database.isThere {
+            known = try EventImport.known(
                 batch.map { (provider: $0.provider, eventID: $0.event.eventID) },
                 in: database
             )

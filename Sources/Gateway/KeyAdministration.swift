@@ -1,7 +1,7 @@
 internal import Entitlements
 internal import Foundation
 internal import Platform
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// The keys of callers, made and revoked in the database itself: with or without a running gateway, which hears of it.
@@ -35,12 +35,12 @@ public enum KeyAdministration {
         else {
             throw ConfigurationError("--label", "expected at most \(labelBytesMax) bytes without control characters")
         }
-        let path = configuration.database
+        let location = configuration.location
         let (key, record) = KeyStore.make(isAdmin ? .admin : .read, label: label)
-        try onDatabase(path) { () throws(StorageError) in
+        try onDatabase(location) { () throws(StorageError) in
             // One that is there is left as it is: a running gateway may be of an older version.
-            if !PrivateFile.isThere(path) { _ = try Migrations.apply(to: path) }
-            try KeyRecords.insert([record], by: command, in: path)
+            if !location.isThere { _ = try location.migrate() }
+            try KeyRecords.insert([record], by: command, in: location)
         }
         return (key, Key(record))
     }
@@ -54,8 +54,8 @@ public enum KeyAdministration {
             keys.append(Key(id: key.id, isAdmin: key.scope == .admin, label: label))
         }
         return keys
-            + (try onDatabase(configuration.database) { () throws(StorageError) in
-                try KeyRecords.all(in: configuration.database)
+            + (try onDatabase(configuration.location) { () throws(StorageError) in
+                try KeyRecords.all(in: configuration.location)
             }).map(Key.init)
     }
 
@@ -65,8 +65,8 @@ public enum KeyAdministration {
         _ configuration: GatewayConfiguration
     ) throws(ConfigurationError) -> Bool {
         try Maintenance.requireDatabase(configuration)
-        return try onDatabase(configuration.database) { () throws(StorageError) in
-            try KeyRecords.revoke(id, by: command, in: configuration.database)
+        return try onDatabase(configuration.location) { () throws(StorageError) in
+            try KeyRecords.revoke(id, by: command, in: configuration.location)
         }
     }
 
@@ -75,13 +75,13 @@ public enum KeyAdministration {
     }
 
     private static func onDatabase<Value>(
-        _ path: String,
+        _ location: any DatabaseLocation,
         _ work: () throws(StorageError) -> Value
     ) throws(ConfigurationError) -> Value {
         do throws(StorageError) {
             return try work()
         } catch {
-            throw ConfigurationError(path, error.description)
+            throw ConfigurationError(location.name, error.description)
         }
     }
 }

@@ -2,7 +2,7 @@ internal import Crypto
 internal import Entitlements
 internal import Foundation
 internal import Platform
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// Where keys come from: the environment, and the database; a first start without any makes one of each scope.
@@ -19,9 +19,9 @@ enum KeyStore {
     /// - Parameter mintsKeys: Whether keys are made when there are none.
     static func keys(
         _ configuration: GatewayConfiguration,
-        database: String,
         mintsKeys: Bool
     ) throws(ConfigurationError) -> Keys {
+        let database = configuration.location
         var keys = Keys(environment: try environmentKeys(configuration.environment), stored: [])
         do throws(StorageError) {
             keys.stored = try KeyRecords.active(in: database)
@@ -30,7 +30,7 @@ enum KeyStore {
                 keys.stored = try KeyRecords.active(in: database)
             }
         } catch {
-            throw ConfigurationError(database, error.description)
+            throw ConfigurationError(database.name, error.description)
         }
         guard !keys.environment.isEmpty || !keys.stored.isEmpty else {
             throw ConfigurationError("GATEWAY_ADMIN_KEY", "no key is left", hint: "nobody could ask anything any more")
@@ -69,7 +69,7 @@ enum KeyStore {
 
     /// Makes one key of each scope: shown once on a terminal, else written beside the database for its owner only. Never in
     /// the log.
-    private static func mint(_ database: String) throws(StorageError) {
+    private static func mint(_ database: any DatabaseLocation) throws(StorageError) {
         var records: [KeyRecord] = []
         var lines = ""
         for (scope, name) in [(KeyScope.admin, "GATEWAY_ADMIN_KEY"), (KeyScope.read, "GATEWAY_READ_KEY")] {
@@ -81,7 +81,7 @@ enum KeyStore {
         if isatty(STDOUT_FILENO) == 1 {
             print("No keys are set, so two were made. They are shown once; only their digests are kept.\n\(lines)")
         } else {
-            let path = file(beside: database)
+            let path = file(beside: database.besides)
             guard
                 FileManager.default.createFile(
                     atPath: path,

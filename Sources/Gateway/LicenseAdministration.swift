@@ -3,7 +3,7 @@ internal import Foundation
 internal import Licensing
 internal import Platform
 internal import ProviderKit
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// What commands do to licences on this machine, beside a gateway that may be running.
@@ -17,10 +17,14 @@ public enum LicenseAdministration {
     public static func rotateSigningKeys(
         _ configuration: GatewayConfiguration
     ) throws(ConfigurationError) -> (kid: String, published: Int) {
-        guard FileManager.default.fileExists(atPath: configuration.database) else {
-            throw ConfigurationError(configuration.database, "no such file", hint: "--database names the gateway's")
+        guard configuration.location.isThere else {
+            throw ConfigurationError(
+                configuration.location.name,
+                "no such file",
+                hint: "--database names the gateway's"
+            )
         }
-        let file = try SigningKeyFile.load(besideDatabase: configuration.database)
+        let file = try SigningKeyFile.load(besideDatabase: configuration.location.besides)
         return try file.rotate(tokenDays: configuration.access.licenses.offlineDays, now: UnixMillis(wallClockMillis()))
     }
 
@@ -43,9 +47,9 @@ public enum LicenseAdministration {
                 hint: "such as {\"license_key\": \"…\", \"device_id\": \"…\", \"device_name\": \"…\"}"
             )
         }
-        var signing = try SigningKeyFile.load(besideDatabase: configuration.database)
+        var signing = try SigningKeyFile.load(besideDatabase: configuration.location.besides)
         do {
-            let store = try SQLiteStore.open(path: configuration.database, policy: nil) { _ in }
+            let store = try configuration.location.open(policy: nil)
             defer { store.close() }
             let reader = try LicenseReader(try store.makeReader())
             let now = UnixMillis(wallClockMillis())
@@ -54,7 +58,7 @@ public enum LicenseAdministration {
             if license == nil, let id = asked["license_id"]?.string { license = try reader.license(id) }
             guard let license else { throw ConfigurationError("the request", "no licence has this key or id") }
             guard license.revokedAt == nil else { throw ConfigurationError(license.id, "this licence was revoked") }
-            let entitlements = try reader.subscription(of: license.user, now: now).entitlements
+            let entitlements = try reader.subscription(of: license.user).entitlements
                 .filter { $0.isEntitled(at: now) }
             guard let own = entitlements.first(where: { $0.name == license.entitlement }) else {
                 throw ConfigurationError(license.id, "its user has no \(license.entitlement) now")
@@ -91,7 +95,7 @@ public enum LicenseAdministration {
         } catch let error as ConfigurationError {
             throw error
         } catch {
-            throw ConfigurationError(configuration.database, "\(error)")
+            throw ConfigurationError(configuration.location.name, "\(error)")
         }
     }
 
@@ -108,7 +112,7 @@ public enum LicenseAdministration {
 
     private static func perform(
         _ command: LicenseCommand,
-        _ store: SQLiteStore
+        _ store: any Store
     ) throws(StorageError) -> LicenseResult {
         let done: Mailbox<Result<LicenseResult, StorageError>>
         do throws(SystemError) {

@@ -4,7 +4,7 @@ internal import HTTPServer
 internal import Licensing
 internal import Platform
 internal import ProviderKit
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// How a request that waited for a change to licences goes on.
@@ -43,7 +43,7 @@ extension GatewayHandler {
         if unsafe RequestTarget.equals(path, "validate") {
             route = .licenseValidation
             guard isMethod(.post, "POST", request, &response) else { return .done }
-            return validate(request, &response)
+            return validate(request, &response, ticket)
         }
         if unsafe RequestTarget.equals(path, "deactivate") {
             route = .licenseDeactivation
@@ -58,7 +58,7 @@ extension GatewayHandler {
         guard let below = unsafe below else {
             guard enter(.license, request, &response) else { return .done }
             switch request.method {
-            case .get, .head: return showLicense(licenseID, request, &response)
+            case .get, .head: return showLicense(licenseID, request, &response, ticket)
             case .delete: return revokeLicense(licenseID, request, &response, ticket)
             default:
                 write(.methodNotAllowed("GET, HEAD, DELETE"), &response)
@@ -150,23 +150,29 @@ extension GatewayHandler {
         )
     }
 
-    private func showLicense(_ licenseID: String, _ request: Request, _ response: inout Response) -> Disposition {
+    private func showLicense(
+        _ licenseID: String,
+        _ request: Request,
+        _ response: inout Response,
+        _ ticket: ReplyTicket
+    ) -> Disposition {
         guard authorize(request, .admin, &response) != nil else { return .done }
-        do throws(StorageError) {
-            guard let license = try licenseReader.license(licenseID) else {
-                write(.licenseNotFound, &response)
+        return view(ticket, &response) { views throws(StorageError) -> LicenseView? in
+            guard let license = try views.licenses.license(licenseID) else { return nil }
+            return LicenseView(license: license, seats: try views.licenses.seats(of: licenseID))
+        } _: { handler, found, response in
+            guard let found else {
+                handler.write(.licenseNotFound, &response)
                 return .done
             }
-            json.reset()
-            json.raw("{")
-            writeLicenseMembers(license)
-            writeSeats(try licenseReader.seats(of: licenseID))
-            json.raw("}")
-            send(200, &response)
-        } catch {
-            failRead(error, &response)
+            handler.json.reset()
+            handler.json.raw("{")
+            handler.writeLicenseMembers(found.license)
+            handler.writeSeats(found.seats)
+            handler.json.raw("}")
+            handler.send(200, &response)
+            return .done
         }
-        return .done
     }
 
     func failRead(_ error: StorageError, _ response: inout Response) {

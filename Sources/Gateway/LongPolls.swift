@@ -49,6 +49,8 @@ struct LongPolls {
 
     func isWaiting(_ ticket: ReplyTicket) -> Bool { polls[ticket] != nil }
 
+    subscript(_ ticket: ReplyTicket) -> LongPoll? { polls[ticket] }
+
     func waiting(for user: [UInt8]) -> [LongPoll] {
         byUser[user]?.compactMap { polls[$0] } ?? []
     }
@@ -84,7 +86,12 @@ extension GatewayHandler {
         for poll in polls.all { look(poll, isOver: true, replies) }
     }
 
-    private func look(_ poll: LongPoll, isOver: Bool, _ replies: Replies<GatewayHandler>) {
+    func look(_ poll: LongPoll, isOver: Bool, _ replies: Replies<GatewayHandler>) {
+        if readsElsewhere, reads.fetched.isEmpty, look(later: poll, isOver: isOver) {
+            // Until the row is there.
+            polls.postpone(poll.ticket, to: .now().adding(seconds: 1))
+            return
+        }
         question = poll.question
         lookup = poll.lookup
         let clock = now

@@ -1,5 +1,6 @@
 internal import Entitlements
 internal import Platform
+internal import SQLStorage
 internal import SQLiteStorage
 internal import Storage
 
@@ -8,9 +9,9 @@ public enum Maintenance {
     /// Brings the database up to date; the names of what was applied.
     public static func migrate(_ configuration: GatewayConfiguration) throws(ConfigurationError) -> [String] {
         do throws(StorageError) {
-            return try Migrations.apply(to: configuration.database)
+            return try configuration.location.migrate()
         } catch {
-            throw ConfigurationError(configuration.database, error.description)
+            throw ConfigurationError(configuration.location.name, error.description)
         }
     }
 
@@ -56,8 +57,7 @@ public enum Maintenance {
     ) throws(ConfigurationError) -> Report {
         try requireDatabase(configuration)
         do throws(StorageError) {
-            let report = try SQLiteStore.rebuild(
-                path: configuration.database,
+            let report = try configuration.location.rebuild(
                 policy: configuration.policy,
                 now: UnixMillis(wallClockMillis()),
                 checkOnly: checkOnly
@@ -70,7 +70,7 @@ public enum Maintenance {
                 isCheck: checkOnly
             )
         } catch {
-            throw ConfigurationError(configuration.database, error.description)
+            throw ConfigurationError(configuration.location.name, error.description)
         }
     }
 
@@ -93,6 +93,13 @@ public enum Maintenance {
         progress: (_ done: Int, _ pages: Int) -> Void
     ) throws(ConfigurationError) -> BackupReport {
         try requireDatabase(configuration)
+        guard configuration.location is SQLiteLocation else {
+            throw ConfigurationError(
+                configuration.location.name,
+                "backup copies a SQLite file",
+                hint: "pg_dump --format=custom; and keep the files .signing-keys and .address-key of the gateway"
+            )
+        }
         for own in ["", "-wal", "-shm", "-journal"] where PrivateFile.isSame(configuration.database + own, file) {
             throw ConfigurationError(file, "this is the database itself", hint: "name another file")
         }
@@ -128,9 +135,9 @@ public enum Maintenance {
 
     /// A name that was mistyped must not become a database.
     static func requireDatabase(_ configuration: GatewayConfiguration) throws(ConfigurationError) {
-        guard PrivateFile.isThere(configuration.database) else {
+        guard configuration.location.isThere else {
             throw ConfigurationError(
-                configuration.database,
+                configuration.location.name,
                 "there is no database",
                 hint: "name it with --database or GATEWAY_DATABASE; serve or migrate makes one"
             )

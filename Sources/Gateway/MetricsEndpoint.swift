@@ -2,7 +2,7 @@ internal import Entitlements
 internal import Foundation
 internal import HTTPServer
 internal import Platform
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// `GET /metrics`: everything that is measured, in the text format of Prometheus (contract section 10).
@@ -158,7 +158,7 @@ extension MetricsText {
         }
     }
 
-    fileprivate mutating func writer(_ store: SQLiteStore) {
+    fileprivate mutating func writer(_ store: any Store) {
         metric("gateway_writes_waiting", .gauge, "Writes that wait for the writer; more than 4096 are refused.") {
             $0.value(store.waiting)
         }

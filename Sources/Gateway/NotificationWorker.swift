@@ -1,7 +1,7 @@
 internal import Entitlements
 internal import Foundation
 internal import Platform
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// What is said to the thread of a receiver.
@@ -40,8 +40,8 @@ final class NotificationWorker {
     }
 
     private let receiver: NotifyReceiver
-    private let store: SQLiteStore
-    private let reader: SQLiteReader
+    private let store: any Store
+    private let reader: any SQLReading
     private let mailbox: Mailbox<NotificationMessage>
     private let client = ReceiverClient()
     private var flights: [Int64: Flight] = [:]
@@ -53,7 +53,7 @@ final class NotificationWorker {
 
     init(
         _ receiver: NotifyReceiver,
-        _ store: SQLiteStore,
+        _ store: any Store,
         _ mailbox: Mailbox<NotificationMessage>
     ) throws(StorageError) {
         self.receiver = receiver
@@ -120,6 +120,10 @@ final class NotificationWorker {
         let now = MonotonicNanos.now()
         guard nextLook <= now, pausedUntil <= now else { return }
         guard flights.count < limit else { return }
+        guard store.hasLease else {
+            nextLook = now.adding(seconds: 1)
+            return
+        }
         let clock = UnixMillis(wallClockMillis())
         nextLook = now.adding(milliseconds: Int(Self.idleMillis))
         do throws(StorageError) {

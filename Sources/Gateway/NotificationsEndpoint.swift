@@ -1,7 +1,7 @@
 internal import Entitlements
 internal import HTTPServer
 internal import Platform
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// `GET /v1/notifications?state=waiting|dead`: what is still to be told, and what was given up.
@@ -19,7 +19,7 @@ extension GatewayHandler {
     ) -> Disposition {
         if rest.count == 0 {
             guard isRead(request, &response) else { return .done }
-            return listMessages(request, &response)
+            return listMessages(request, &response, ticket)
         }
         let words = (unsafe RequestTarget.text(rest) ?? "").split(separator: "/", omittingEmptySubsequences: false)
         guard words.first == "", words.last == "resend", words.count == 2 || words.count == 3 else {
@@ -50,7 +50,11 @@ extension GatewayHandler {
         context.feed.outboxGrew()
     }
 
-    private func listMessages(_ request: Request, _ response: inout Response) -> Disposition {
+    private func listMessages(
+        _ request: Request,
+        _ response: inout Response,
+        _ ticket: ReplyTicket
+    ) -> Disposition {
         guard authorize(request, .admin, &response) != nil else { return .done }
         func parameter(_ name: StaticString) -> String? {
             unsafe RequestTarget.parameter(name, in: request.query).flatMap { unsafe RequestTarget.text($0) }
@@ -69,32 +73,43 @@ extension GatewayHandler {
             }
             before = place
         }
-        do throws(StorageError) {
-            let messages = try reader.messages(dead: state == "dead", limit: limit, before: before)
-            json.reset()
-            json.raw("{\"notifications\":[")
-            for message in messages { try writeMessage(message) }
-            json.raw("],\"counts\":[")
-            for count in try reader.messageCounts() {
-                json.separate()
-                json.raw("{")
-                json.key("receiver")
-                json.string(place(of: count.receiver))
-                json.key("waiting")
-                json.integer(Int64(count.waiting))
-                json.key("dead")
-                json.integer(Int64(count.dead))
-                json.raw("}")
-            }
-            json.raw("],\"next\":")
-            json.optional(messages.count == limit ? messages.last.map { String($0.sequence) } : nil)
-            json.raw("}")
-            send(200, &response)
-        } catch {
-            Log.error("a read failed", ("reason", .string(error.description)))
-            write(.unavailable("the database cannot be read", retryAfter: 1), &response)
+        let asked = before
+        return view(ticket, &response) { views throws(StorageError) in
+            (
+                try views.reader.messages(dead: state == "dead", limit: limit, before: asked),
+                try views.reader.messageCounts()
+            )
+        } _: { handler, found, response throws(StorageError) in
+            try handler.writeMessages(found.0, found.1, limit, &response)
+            return .done
         }
-        return .done
+    }
+
+    private func writeMessages(
+        _ messages: [OutboxMessage],
+        _ counts: [OutboxCount],
+        _ limit: Int,
+        _ response: inout Response
+    ) throws(StorageError) {
+        json.reset()
+        json.raw("{\"notifications\":[")
+        for message in messages { try writeMessage(message) }
+        json.raw("],\"counts\":[")
+        for count in counts {
+            json.separate()
+            json.raw("{")
+            json.key("receiver")
+            json.string(place(of: count.receiver))
+            json.key("waiting")
+            json.integer(Int64(count.waiting))
+            json.key("dead")
+            json.integer(Int64(count.dead))
+            json.raw("}")
+        }
+        json.raw("],\"next\":")
+        json.optional(messages.count == limit ? messages.last.map { String($0.sequence) } : nil)
+        json.raw("}")
+        send(200, &response)
     }
 
     private func writeMessage(_ message: OutboxMessage) throws(StorageError) {

@@ -1,5 +1,5 @@
 internal import Platform
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// The threads that tell the seller's own systems of changed answers, one for each receiver.
@@ -8,7 +8,7 @@ final class Notifier: Sendable {
     private let threads: [WorkerThread]
 
     /// - Throws: When the system has no room for a thread, or the database cannot be read.
-    init(_ receivers: [NotifyReceiver], _ store: SQLiteStore, _ bell: OutboxBell) throws {
+    init(_ receivers: [NotifyReceiver], _ store: any Store, _ bell: OutboxBell) throws {
         var mailboxes: [Mailbox<NotificationMessage>] = []
         var threads: [WorkerThread] = []
         do {

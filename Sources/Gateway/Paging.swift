@@ -1,5 +1,5 @@
 internal import HTTPServer
-internal import Platform
+internal import SQLStorage
 internal import Storage
 
 /// One page of a list that is read from its newest entry on.
@@ -43,33 +43,32 @@ extension GatewayHandler {
     /// Answers with one page of a list: `{"name":[…],"next":…}`.
     ///
     /// - Parameter place: Where an element stands, for the `after` of the next page.
-    func sendPage<Element>(
+    func sendPage<Element: Sendable>(
         _ name: StaticString,
         limit: Int,
+        _ ticket: ReplyTicket,
         _ response: inout Response,
-        _ read: () throws(StorageError) -> [Element],
-        place: (Element) -> Int64,
-        write element: (Element) -> Void
+        _ read: @escaping @Sendable (any SQLReading) throws(StorageError) -> [Element],
+        place: @escaping (Element) -> Int64,
+        write element: @escaping (GatewayHandler, Element) -> Void
     ) -> Disposition {
-        do throws(StorageError) {
-            let elements = try read()
-            json.reset()
-            json.raw("{")
-            json.key(name)
-            json.raw("[")
-            for each in elements { element(each) }
-            json.raw("],\"next\":")
+        view(ticket, &response) { views throws(StorageError) in
+            try read(views.reader)
+        } _: { handler, elements, response in
+            handler.json.reset()
+            handler.json.raw("{")
+            handler.json.key(name)
+            handler.json.raw("[")
+            for each in elements { element(handler, each) }
+            handler.json.raw("],\"next\":")
             if elements.count == limit, let last = elements.last {
-                json.string(String(place(last)))
+                handler.json.string(String(place(last)))
             } else {
-                json.null()
+                handler.json.null()
             }
-            json.raw("}")
-            send(200, &response)
-        } catch {
-            Log.error("a read failed", ("reason", .string(error.description)))
-            write(.unavailable("the database cannot be read", retryAfter: 1), &response)
+            handler.json.raw("}")
+            handler.send(200, &response)
+            return .done
         }
-        return .done
     }
 }

@@ -1,14 +1,14 @@
 internal import Entitlements
 internal import Foundation
 internal import Platform
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// Everything that is kept about a person, as one JSON document.
 enum PersonExport {
     static func encode(
         _ user: UserID,
-        _ reader: SQLiteReader,
+        _ reader: any SQLReading,
         _ entitlement: String,
         maxDevices: Int
     ) throws(StorageError) -> [UInt8] {
@@ -54,7 +54,7 @@ enum PersonExport {
         _ user: UserID,
         _ environment: StoreEnvironment,
         _ entitlement: String,
-        _ reader: SQLiteReader,
+        _ reader: any SQLReading,
         _ json: inout JSONWriter
     ) throws(StorageError) {
         let question = AnswerQuestion(
@@ -65,17 +65,15 @@ enum PersonExport {
         )
         json.separate()
         var text = JSONWriter()
-        let isKnown = try unsafe question.user.withUnsafeBufferPointer { bytes throws(StorageError) -> Bool in
-            try unsafe reader.withRow(of: UnsafeRawBufferPointer(bytes), in: environment, now: question.moment) { row in
-                switch row {
-                case .some:
-                    _ = AnswerEncoder.encode(question, row, into: &text)
-                    return true
-                case .none: return false
-                }
-            }
+        switch try reader.rowCopy(of: user, in: environment) {
+        case .row(let version, let updatedAt, let body):
+            _ = AnswerEncoder.encode(
+                question,
+                RowView(version: version, updatedAt: updatedAt, body: body.span),
+                into: &text
+            )
+        case .erased, .none: _ = AnswerEncoder.encode(question, nil, into: &text)
         }
-        if !isKnown { _ = AnswerEncoder.encode(question, nil, into: &text) }
         json.raw(text.bytes)
         json.raw("}")
     }

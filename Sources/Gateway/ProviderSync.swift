@@ -2,7 +2,7 @@ internal import Entitlements
 internal import Outbound
 internal import Platform
 internal import ProviderKit
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// What a look at the providers came to.
@@ -84,7 +84,7 @@ final class ProviderSync: Sendable {
     }
 
     /// - Throws: When the process has no room for another thread, or the database cannot be read.
-    static func start(_ apis: [any ProviderAPI], _ store: SQLiteStore) throws(ConfigurationError) -> ProviderSync {
+    static func start(_ apis: [any ProviderAPI], _ store: any Store) throws(ConfigurationError) -> ProviderSync {
         do {
             let mailbox = try Mailbox<Message>()
             let reader = try store.makeReader()

@@ -1,30 +1,32 @@
 internal import Entitlements
 internal import HTTPServer
 internal import Platform
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// `GET /v1/providers`: which are on and which are off and why, when each was last heard of, and what came of its deliveries.
 extension GatewayHandler {
-    func providers(_ request: Request, _ response: inout Response) -> Disposition {
+    func providers(_ request: Request, _ response: inout Response, _ ticket: ReplyTicket) -> Disposition {
         guard authorize(request, .admin, &response) != nil else { return .done }
-        do throws(StorageError) {
-            let arrivals = try reader.lastArrivals()
-            let registry = context.registry
-            json.reset()
-            json.raw("{\"providers\":[")
-            for name in Set(registry.adapters.keys).union(registry.off.keys).sorted() {
-                writeProvider(name, lastArrival: arrivals[ProviderID(name)])
-            }
-            json.raw("],\"counted_since\":")
-            json.time(context.services.measurements.startedAt)
-            json.raw("}")
-            send(200, &response)
-        } catch {
-            Log.error("a read failed", ("reason", .string(error.description)))
-            write(.unavailable("the database cannot be read", retryAfter: 1), &response)
+        return view(ticket, &response) { views throws(StorageError) in
+            try views.reader.lastArrivals()
+        } _: { handler, arrivals, response in
+            handler.writeProviders(arrivals, &response)
+            return .done
         }
-        return .done
+    }
+
+    private func writeProviders(_ arrivals: [ProviderID: UnixMillis], _ response: inout Response) {
+        let registry = context.registry
+        json.reset()
+        json.raw("{\"providers\":[")
+        for name in Set(registry.adapters.keys).union(registry.off.keys).sorted() {
+            writeProvider(name, lastArrival: arrivals[ProviderID(name)])
+        }
+        json.raw("],\"counted_since\":")
+        json.time(context.services.measurements.startedAt)
+        json.raw("}")
+        send(200, &response)
     }
 
     private func writeProvider(_ name: String, lastArrival: UnixMillis?) {

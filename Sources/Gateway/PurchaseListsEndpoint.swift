@@ -1,21 +1,21 @@
 internal import Entitlements
 internal import HTTPServer
 internal import Platform
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// Purchases that somebody has to look at: `GET /v1/purchases/parked` of nobody, `GET /v1/purchases/overlapping` of people
 /// who pay twice.
 extension GatewayHandler {
-    func parkedPurchases(_ request: Request, _ response: inout Response) -> Disposition {
+    func parkedPurchases(_ request: Request, _ response: inout Response, _ ticket: ReplyTicket) -> Disposition {
         guard authorize(request, .admin, &response) != nil else { return .done }
         guard let page = page(request, &response) else { return .done }
-        return sendPage("purchases", limit: page.limit, &response) { () throws(StorageError) in
+        return sendPage("purchases", limit: page.limit, ticket, &response) { reader throws(StorageError) in
             try reader.parked(limit: page.limit, before: page.before)
         } place: {
             $0.sequence
         } write: {
-            writeParked($0)
+            $0.writeParked($1)
         }
     }
 

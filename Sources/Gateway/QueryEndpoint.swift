@@ -8,7 +8,7 @@ internal import Storage
 extension GatewayHandler {
     static let queryUsersMax = 1000
 
-    func query(_ request: Request, _ response: inout Response) -> Disposition {
+    func query(_ request: Request, _ response: inout Response, _ ticket: ReplyTicket) -> Disposition {
         guard authorize(request, .read, &response) != nil else { return .done }
         guard setScope(request, &response) else { return .done }
         guard let body = JSON(unsafe [UInt8](request.body)), let members = body.object else {
@@ -34,20 +34,28 @@ extension GatewayHandler {
             question.environment = environment
         }
         question.moment = now
-        return answer(list, &response)
-    }
-
-    private func answer(_ users: [JSON], _ response: inout Response) -> Disposition {
-        json.reset()
-        json.raw("{\"entitlements\":[")
-        for (index, element) in users.enumerated() {
+        var users: [UserID] = []
+        var ids: [[UInt8]] = []
+        for (index, element) in list.enumerated() {
             guard let text = element.string, let user = UserID(text) else {
                 var problem = Problem.invalidUserID
                 problem.detail = "user_ids/\(index): " + problem.detail
                 write(problem, &response)
                 return .done
             }
-            question.user = Array(text.utf8)
+            users.append(user)
+            ids.append(Array(text.utf8))
+        }
+        if readsElsewhere, !users.isEmpty { return waitForRows(ticket, users, asked: ids, &response) }
+        return answer(users, asked: ids, &response)
+    }
+
+    /// - Parameter ids: The users as they were asked for.
+    func answer(_ users: [UserID], asked ids: [[UInt8]], _ response: inout Response) -> Disposition {
+        json.reset()
+        json.raw("{\"entitlements\":[")
+        for (index, (user, id)) in zip(users, ids).enumerated() {
+            question.user = id
             lookup = Array(user.value.utf8)
             if index > 0 { json.raw(",") }
             do throws(StorageError) {

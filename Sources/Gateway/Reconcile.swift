@@ -1,7 +1,7 @@
 internal import Entitlements
 internal import Platform
 internal import ProviderKit
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// `reconcile`: a look at everyone from a program of its own, a gateway running beside it or not.
@@ -27,19 +27,16 @@ public enum Reconcile {
             )
         }
         do {
-            if options.isDryRun, !(try Migrations.pending(at: configuration.database).isEmpty) {
+            if options.isDryRun, !(try configuration.location.pendingMigrations().isEmpty) {
                 throw ConfigurationError(
-                    configuration.database,
+                    configuration.location.name,
                     "it is of an earlier version, and a dry run changes nothing",
                     hint: "entitlement-gateway migrate"
                 )
             }
             // What the rows are made with, also while a gateway changes it.
-            let isServed = (try? SQLiteStore.storedPolicy(path: configuration.database)) != nil
-            let store = try SQLiteStore.open(
-                path: configuration.database,
-                policy: isServed ? nil : configuration.policy
-            ) { _ in }
+            let isServed = (try? configuration.location.storedPolicy()) != nil
+            let store = try configuration.location.open(policy: isServed ? nil : configuration.policy)
             defer { store.close() }
             if !options.isDryRun { _ = store.submit(.license(.adopt(configuration.access.licenses))) { _ in } }
             let sync = try ProviderSync.start(apis, store)
@@ -49,7 +46,7 @@ public enum Reconcile {
             throw error
         } catch {
             throw ConfigurationError(
-                configuration.database,
+                configuration.location.name,
                 "\(error)",
                 hint: "run reconcile again: it goes on where it stopped"
             )

@@ -1,5 +1,5 @@
 internal import Entitlements
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// How a look at everyone is meant.

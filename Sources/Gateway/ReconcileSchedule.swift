@@ -1,6 +1,6 @@
 internal import Entitlements
 internal import Platform
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// Looks at everyone once a day, and at the start after the gateway was not there for more than an hour: webhooks of that
@@ -19,7 +19,7 @@ final class ReconcileSchedule: Sendable {
     private let thread: WorkerThread
 
     /// Nil where no provider can be asked.
-    init?(_ sync: ProviderSync, _ store: SQLiteStore) throws(SystemError) {
+    init?(_ sync: ProviderSync, _ store: any Store) throws(SystemError) {
         guard sync.canAsk else { return nil }
         let mailbox = try Mailbox<Bool>(capacity: 1)
         self.mailbox = mailbox
@@ -38,13 +38,18 @@ final class ReconcileSchedule: Sendable {
         thread.join()
     }
 
-    private static func run(_ sync: ProviderSync, _ store: SQLiteStore, _ mailbox: Mailbox<Bool>) throws {
+    private static func run(_ sync: ProviderSync, _ store: any Store, _ mailbox: Mailbox<Bool>) throws {
         let reader = try store.makeReader()
         var dueAt = try firstDue(reader)
         reader.letGo()
+        var hadLease = store.hasLease
         while !mailbox.isClosed {
             let now = wallClockMillis()
-            if dueAt <= now {
+            let hasLease = store.hasLease
+            // Whoever did it before is gone, and has left word of how far it came.
+            if hasLease, !hadLease, let due = try? firstDue(reader) { dueAt = due }
+            hadLease = hasLease
+            if dueAt <= now, hasLease {
                 dueAt = now + (look(sync, store, mailbox) ? everyHours : againHours) * hour
             } else {
                 stayAlive(store)
@@ -57,7 +62,7 @@ final class ReconcileSchedule: Sendable {
     }
 
     /// When the first look is due, in milliseconds since 1970.
-    private static func firstDue(_ reader: SQLiteReader) throws(StorageError) -> Int64 {
+    private static func firstDue(_ reader: any SQLReading) throws(StorageError) -> Int64 {
         func moment(_ memory: StoreMemory) throws(StorageError) -> Int64? {
             try reader.remembered(memory).flatMap { Int64($0) }
         }
@@ -77,13 +82,13 @@ final class ReconcileSchedule: Sendable {
         return last + everyHours * hour
     }
 
-    private static func stayAlive(_ store: SQLiteStore) {
+    private static func stayAlive(_ store: any Store) {
         // One that is not written makes the next start look once too often, never once too seldom.
         _ = store.submit(.remember(.lastAlive, String(wallClockMillis()))) { _ in }
     }
 
     /// True when everyone could be looked at.
-    private static func look(_ sync: ProviderSync, _ store: SQLiteStore, _ mailbox: Mailbox<Bool>) -> Bool {
+    private static func look(_ sync: ProviderSync, _ store: any Store, _ mailbox: Mailbox<Bool>) -> Bool {
         var options = ReconcileOptions()
         options.isPatient = true
         options.patienceSeconds = patienceSeconds

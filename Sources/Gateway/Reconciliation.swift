@@ -1,7 +1,7 @@
 internal import Entitlements
 internal import Platform
 internal import ProviderKit
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// A look at everyone whose purchases a provider may have changed without anybody hearing of it.
@@ -29,8 +29,8 @@ final class Reconciliation {
     private static let noticeMillis = 100
 
     private let sync: ProviderSync
-    private let store: SQLiteStore
-    private let reader: SQLiteReader
+    private let store: any Store
+    private let reader: any SQLReading
     private let options: ReconcileOptions
     private let mailbox: Mailbox<Message>
     private let isStopped: () -> Bool
@@ -43,7 +43,7 @@ final class Reconciliation {
     /// - Throws: When the process has no descriptor left, or the database cannot be read.
     init(
         _ sync: ProviderSync,
-        _ store: SQLiteStore,
+        _ store: any Store,
         _ options: ReconcileOptions,
         isStopped: @escaping () -> Bool
     ) throws {

@@ -2,7 +2,7 @@ internal import Entitlements
 internal import HTTPServer
 internal import Platform
 internal import ProviderKit
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// `POST /v1/events/{provider}/{event_id}/replay`: takes a recorded event in again, as its adapter reads it today.
@@ -18,14 +18,22 @@ extension GatewayHandler {
         guard let name = unsafe RequestTarget.text(provider), let eventID = unsafe RequestTarget.text(eventID) else {
             return refuse("event_id: expected UTF-8", &response)
         }
-        let known: RecordedEvent?
-        do throws(StorageError) {
-            known = try reader.event(ProviderID(name), eventID)
-        } catch {
-            Log.error("a read failed", ("reason", .string(error.description)))
-            write(.unavailable("the database cannot be read", retryAfter: 1), &response)
-            return .done
+        let keyID = key.id
+        return view(ticket, &response) { views throws(StorageError) in
+            try views.reader.event(ProviderID(name), eventID)
+        } _: { handler, known, response in
+            handler.replay(known, name, eventID, keyID, &response, ticket)
         }
+    }
+
+    private func replay(
+        _ known: RecordedEvent?,
+        _ name: String,
+        _ eventID: String,
+        _ keyID: String,
+        _ response: inout Response,
+        _ ticket: ReplyTicket
+    ) -> Disposition {
         guard let known else {
             write(.notFound("no event of this provider has this id"), &response)
             return .done
@@ -42,7 +50,7 @@ extension GatewayHandler {
             return .done
         }
         // Without a body there are the facts it told, and they are worked out again.
-        let command = StoreCommand.replay(known.sequence, incoming, by: Actor(keyID: key.id, at: now))
+        let command = StoreCommand.replay(known.sequence, incoming, by: Actor(keyID: keyID, at: now))
         return submit(command, .replay(provider: name, eventID: eventID), ticket, &response)
     }
 

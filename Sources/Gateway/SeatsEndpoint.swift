@@ -3,7 +3,7 @@ internal import HTTPServer
 internal import Licensing
 internal import Platform
 internal import ProviderKit
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// `POST /v1/licenses/activate`, `…/validate` and `…/deactivate`, and the devices of a signed-in person.
@@ -13,7 +13,7 @@ extension GatewayHandler {
     private static let keyBytesMax = 512
     private static let nameBytesMax = 255
 
-    private struct DeviceRequest {
+    private struct DeviceRequest: Sendable {
         var key = ""
         var deviceID = ""
         var deviceName: String?
@@ -22,75 +22,79 @@ extension GatewayHandler {
 
     // MARK: - With a key
 
+    /// A licence that was found, and its user's row where the loop does not read that itself.
+    private struct Finding: Sendable {
+        var license: LicenseRecord
+        var seats: [Seat]
+        var row: RowCopy?
+    }
+
     func activate(_ request: Request, _ response: inout Response, _ ticket: ReplyTicket) -> Disposition {
         guard let asked = unsafe deviceRequest(request.body, needsKey: true, &response) else { return .done }
-        do throws(StorageError) {
-            guard let found = try license(of: asked, request, &response, ifUnknown: .licenseNotFound) else {
-                return .done
-            }
-            let (license, seats) = found
+        return license(of: asked, request, &response, ticket, ifUnknown: .licenseNotFound) {
+            handler,
+            license,
+            seats,
+            response throws(StorageError) in
             guard license.revokedAt == nil else {
-                write(.licenseRevoked, &response)
+                handler.write(.licenseRevoked, &response)
                 return .done
             }
-            return try seat(asked, on: license, among: seats, holder: .license(license.id), &response, ticket)
-        } catch {
-            failRead(error, &response)
+            return try handler.seat(asked, on: license, among: seats, holder: .license(license.id), &response, ticket)
+        }
+    }
+
+    func validate(_ request: Request, _ response: inout Response, _ ticket: ReplyTicket) -> Disposition {
+        guard let asked = unsafe deviceRequest(request.body, needsKey: true, &response) else { return .done }
+        return license(of: asked, request, &response, ticket, ifUnknown: nil) {
+            handler,
+            license,
+            seats,
+            response throws(StorageError) in
+            try handler.validate(asked, license, seats, &response)
             return .done
         }
     }
 
-    func validate(_ request: Request, _ response: inout Response) -> Disposition {
-        guard let asked = unsafe deviceRequest(request.body, needsKey: true, &response) else { return .done }
-        do throws(StorageError) {
-            guard let found = try license(of: asked, request, &response, ifUnknown: nil) else { return .done }
-            let (license, seats) = found
-            guard license.revokedAt == nil else {
-                writeVerdict("REVOKED", nil, &response)
-                return .done
-            }
-            json.reset()
-            guard try isEntitled(license) else {
-                writeVerdict("EXPIRED", license, &response)
-                return .done
-            }
-            guard let seat = seats.first(where: { $0.deviceID == asked.deviceID }) else {
-                access.strangers.count(Array(license.id.utf8), now: .now())
-                writeVerdict("DEVICE_NOT_ACTIVATED", license, &response)
-                return .done
-            }
-            access.sightings.add(seat, of: license.id, at: now, now: .now())
-            json.reset()
-            json.raw("{\"valid\":true,\"code\":\"VALID\"")
-            try writeSeated(license, seat)
-            json.raw("}")
-            send(200, &response)
-        } catch {
-            failRead(error, &response)
+    private func validate(
+        _ asked: DeviceRequest,
+        _ license: LicenseRecord,
+        _ seats: [Seat],
+        _ response: inout Response
+    ) throws(StorageError) {
+        guard license.revokedAt == nil else { return writeVerdict("REVOKED", nil, &response) }
+        json.reset()
+        guard try isEntitled(license) else { return writeVerdict("EXPIRED", license, &response) }
+        guard let seat = seats.first(where: { $0.deviceID == asked.deviceID }) else {
+            access.strangers.count(Array(license.id.utf8), now: .now())
+            return writeVerdict("DEVICE_NOT_ACTIVATED", license, &response)
         }
-        return .done
+        access.sightings.add(seat, of: license.id, at: now, now: .now())
+        json.reset()
+        json.raw("{\"valid\":true,\"code\":\"VALID\"")
+        try writeSeated(license, seat)
+        json.raw("}")
+        send(200, &response)
     }
 
     func deactivate(_ request: Request, _ response: inout Response, _ ticket: ReplyTicket) -> Disposition {
         guard let asked = unsafe deviceRequest(request.body, needsKey: true, &response) else { return .done }
-        do throws(StorageError) {
-            guard let found = try license(of: asked, request, &response, ifUnknown: .licenseNotFound) else {
-                return .done
-            }
-            let release = SeatRelease(holder: .license(found.0.id), deviceID: asked.deviceID, at: now)
-            return submit(
+        return license(of: asked, request, &response, ticket, ifUnknown: .licenseNotFound) {
+            handler,
+            license,
+            _,
+            response in
+            let release = SeatRelease(holder: .license(license.id), deviceID: asked.deviceID, at: handler.now)
+            return handler.submit(
                 .license(.deactivate(release)),
                 .license(.deactivated(deviceID: asked.deviceID)),
                 ticket,
                 &response
             )
-        } catch {
-            failRead(error, &response)
-            return .done
         }
     }
 
-    /// The licence of a key, and its seats; else the answer is written.
+    /// Goes on with the licence of a key and its seats; else the answer is written.
     ///
     /// Wrong keys count against the client's address. From an address that has guessed too much only devices that hold a
     /// seat are served: those behind the same address go on working, and a guess that hits learns nothing.
@@ -98,49 +102,70 @@ extension GatewayHandler {
         of asked: DeviceRequest,
         _ request: Request,
         _ response: inout Response,
-        ifUnknown problem: Problem?
-    ) throws(StorageError) -> (LicenseRecord, [Seat])? {
+        _ ticket: ReplyTicket,
+        ifUnknown problem: Problem?,
+        _ then: @escaping (GatewayHandler, LicenseRecord, [Seat], inout Response) throws(StorageError) -> Disposition
+    ) -> Disposition {
         let address = ClientAddress.of(request, trusting: context.access.trustedProxies)
         let who = ClientAddress.countedAs(address)
+        let (key, readsElsewhere) = (asked.key, readsElsewhere)
+        return view(ticket, &response) { views throws(StorageError) -> Finding? in
+            guard let license = try views.licenses.license(typedKey: key) else { return nil }
+            return Finding(
+                license: license,
+                seats: try views.licenses.seats(of: license.id),
+                row: readsElsewhere ? try views.reader.rowCopy(of: license.user, in: .production) : nil
+            )
+        } _: { handler, found, response throws(StorageError) in
+            guard let found else {
+                handler.answerWrongKey(who, problem, &response)
+                return .done
+            }
+            let clock = MonotonicNanos.now()
+            let isSeated = found.seats.contains { $0.deviceID == asked.deviceID }
+            let strangers = handler.access.strangers.wait(Array(found.license.id.utf8), now: clock)
+            if !isSeated, let wait = handler.access.wrongKeys.wait(who, now: clock) ?? strangers {
+                handler.write(.tooManyAttempts(wait), &response)
+                return .done
+            }
+            handler.note(found.row, of: found.license.user)
+            return try then(handler, found.license, found.seats, &response)
+        }
+    }
+
+    private func answerWrongKey(_ who: [UInt8], _ problem: Problem?, _ response: inout Response) {
         let clock = MonotonicNanos.now()
         let wait = access.wrongKeys.wait(who, now: clock)
-        guard let license = try licenseReader.license(typedKey: asked.key) else {
-            access.wrongKeys.count(who, now: clock)
-            context.tellLoops(.guessed(who, on: loop))
-            if let wait {
-                write(.tooManyAttempts(wait), &response)
-            } else if let problem {
-                write(problem, &response)
-            } else {
-                writeVerdict("NOT_FOUND", nil, &response)
-            }
-            return nil
-        }
-        let seats = try licenseReader.seats(of: license.id)
-        let isSeated = seats.contains { $0.deviceID == asked.deviceID }
-        let strangers = access.strangers.wait(Array(license.id.utf8), now: clock)
-        if !isSeated, let wait = wait ?? strangers {
+        access.wrongKeys.count(who, now: clock)
+        context.tellLoops(.guessed(who, on: loop))
+        if let wait {
             write(.tooManyAttempts(wait), &response)
-            return nil
+        } else if let problem {
+            write(problem, &response)
+        } else {
+            writeVerdict("NOT_FOUND", nil, &response)
         }
-        return (license, seats)
+    }
+
+    /// A row that was read together with something else.
+    private func note(_ row: RowCopy?, of user: UserID) {
+        if let row { reads.fetched[RowKey(user: user, environment: .production)] = row }
     }
 
     // MARK: - Signed in
 
-    func showDevices(of user: UserID, _ response: inout Response) -> Disposition {
-        do throws(StorageError) {
-            let licenses = try licenseReader.licenses(of: user).filter { $0.license.revokedAt == nil }
-            json.reset()
-            json.raw("{")
-            writeSeats(licenses.flatMap(\.seats))
-            writeServerTime()
-            json.raw("}")
-            send(200, &response)
-        } catch {
-            failRead(error, &response)
+    func showDevices(of user: UserID, _ response: inout Response, _ ticket: ReplyTicket) -> Disposition {
+        view(ticket, &response) { views throws(StorageError) in
+            try views.licenses.licenses(of: user).filter { $0.license.revokedAt == nil }
+        } _: { handler, licenses, response in
+            handler.json.reset()
+            handler.json.raw("{")
+            handler.writeSeats(licenses.flatMap(\.seats))
+            handler.writeServerTime()
+            handler.json.raw("}")
+            handler.send(200, &response)
+            return .done
         }
-        return .done
     }
 
     func addDevice(
@@ -151,8 +176,9 @@ extension GatewayHandler {
     ) -> Disposition {
         guard let asked = unsafe deviceRequest(body, needsKey: false, &response) else { return .done }
         let entitlement = asked.entitlement ?? context.policy.defaultEntitlement
-        do throws(StorageError) {
-            let licenses = try licenseReader.licenses(of: user)
+        let (readsElsewhere, clock) = (readsElsewhere, now)
+        return view(ticket, &response) { views throws(StorageError) -> Finding in
+            let licenses = try views.licenses.licenses(of: user)
                 .filter { $0.license.revokedAt == nil && $0.license.entitlement == entitlement }
             let own = licenses.first { view in view.seats.contains { $0.deviceID == asked.deviceID } }
             let license =
@@ -164,20 +190,24 @@ extension GatewayHandler {
                     maxDevices: nil,
                     source: .account,
                     hint: nil,
-                    createdAt: now,
+                    createdAt: clock,
                     revokedAt: nil
                 )
-            return try seat(
+            return Finding(
+                license: license,
+                seats: own?.seats ?? [],
+                row: readsElsewhere ? try views.reader.rowCopy(of: license.user, in: .production) : nil
+            )
+        } _: { handler, found, response throws(StorageError) in
+            handler.note(found.row, of: found.license.user)
+            return try handler.seat(
                 asked,
-                on: license,
-                among: own?.seats ?? [],
+                on: found.license,
+                among: found.seats,
                 holder: .account(user, entitlement: entitlement),
                 &response,
                 ticket
             )
-        } catch {
-            failRead(error, &response)
-            return .done
         }
     }
 
@@ -296,8 +326,13 @@ extension GatewayHandler {
     private func token(_ license: LicenseRecord, _ seat: Seat) throws(StorageError) -> String {
         let moment = question.moment
         var entitlements: [String: UnixMillis?] = [:]
-        for entitlement in try licenseReader.subscription(of: license.user, now: moment).entitlements
-        where entitlement.isEntitled(at: moment) {
+        let row: RowCopy
+        if let views = reads.localViews {
+            row = try views.reader.rowCopy(of: license.user, in: .production)
+        } else {
+            row = try fetchedRow()
+        }
+        for entitlement in try row.subscription().entitlements where entitlement.isEntitled(at: moment) {
             entitlements.updateValue(entitlement.end, forKey: entitlement.name)
         }
         // Only an entitlement that is there now comes so far; without it a token would have no end.

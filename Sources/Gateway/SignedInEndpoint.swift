@@ -1,7 +1,7 @@
 internal import Entitlements
 internal import HTTPServer
 internal import Platform
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// `/v1/me/…` and `/v1/gate`: what the bearer of a user token may ask, about nobody else.
@@ -172,14 +172,30 @@ extension GatewayHandler {
         case .entitlement:
             question.user.removeAll(keepingCapacity: true)
             question.user.append(contentsOf: user.bytes)
-            if let customer = unclaimed(by: user) {
-                return unsafe claim(customer, for: user, query: query, &response, ticket)
+            guard let customer = address(of: user) else {
+                return unsafe answer(query: query, ifNoneMatch: ifNoneMatch, &response, ticket)
             }
-            return unsafe answer(query: query, ifNoneMatch: ifNoneMatch, &response, ticket)
+            let (query, tag) = unsafe ([UInt8](query), ifNoneMatch.map { unsafe [UInt8]($0) })
+            return view(ticket, &response) { views throws(StorageError) in
+                (try? views.licenses.hasOwnerless(purchasesOf: customer)) ?? false
+            } _: { handler, isWaiting, response in
+                if isWaiting { return handler.claim(customer, for: user, query: query, &response, ticket) }
+                handler.question.user = user.bytes
+                return unsafe query.withUnsafeBytes { query in
+                    unsafe (tag ?? []).withUnsafeBytes { bytes in
+                        unsafe handler.answer(
+                            query: query,
+                            ifNoneMatch: tag == nil ? nil : bytes,
+                            &response,
+                            ticket
+                        )
+                    }
+                }
+            }
         case .gate:
             question.user.removeAll(keepingCapacity: true)
             question.user.append(contentsOf: user.bytes)
-            return unsafe gate(query: query, &response)
+            return unsafe gate(query: query, &response, ticket)
         case .sync:
             let clock = MonotonicNanos.now()
             if let wait = access.ownSyncs.wait(user.bytes, now: clock) {
@@ -190,7 +206,7 @@ extension GatewayHandler {
             }
             access.ownSyncs.count(user.bytes, now: clock)
             return unsafe sync(user.user, query: query, &response, ticket)
-        case .devices: return showDevices(of: user.user, &response)
+        case .devices: return showDevices(of: user.user, &response, ticket)
         case .addDevice: return unsafe addDevice(body, for: user.user, &response, ticket)
         case .submitPurchase:
             let clock = MonotonicNanos.now()
@@ -215,19 +231,16 @@ extension GatewayHandler {
 
     // MARK: - What was bought under the person's address
 
-    /// The customer that the person's verified address is, when something was bought under it that is nobody's yet.
-    private func unclaimed(by user: SignedInUser) -> CustomerID? {
-        guard let addresses = context.buyerAddresses, let email = user.verifiedEmail,
-            let customer = addresses.customer(of: email)
-        else { return nil }
-        let isWaiting = (try? licenseReader.hasOwnerless(purchasesOf: customer)) ?? false
-        return isWaiting ? customer : nil
+    /// The customer that the person's verified address is: something may have been bought under it that is nobody's yet.
+    private func address(of user: SignedInUser) -> CustomerID? {
+        guard let addresses = context.buyerAddresses, let email = user.verifiedEmail else { return nil }
+        return addresses.customer(of: email)
     }
 
     private func claim(
         _ customer: CustomerID,
         for user: SignedInUser,
-        query: UnsafeRawBufferPointer,
+        query: [UInt8],
         _ response: inout Response,
         _ ticket: ReplyTicket
     ) -> Disposition {
@@ -239,7 +252,7 @@ extension GatewayHandler {
         )
         return submit(
             .addIdentity(identity),
-            .claimed(user: user.bytes, query: unsafe [UInt8](query)),
+            .claimed(user: user.bytes, query: query),
             ticket,
             &response
         )

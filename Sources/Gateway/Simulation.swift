@@ -4,6 +4,7 @@ internal import Foundation
 internal import Platform
 internal import ProviderKit
 internal import Providers
+internal import SQLStorage
 
 /// Sample events, made out to a user and signed as their provider would.
 public struct Simulation: Sendable {
@@ -112,7 +113,7 @@ public struct Simulation: Sendable {
     /// beside the database.
     public static func key(_ configuration: GatewayConfiguration) throws(ConfigurationError) -> String {
         var variables = configuration.environment
-        let folder = URL(fileURLWithPath: configuration.database).deletingLastPathComponent().path
+        let folder = URL(fileURLWithPath: configuration.location.besides).deletingLastPathComponent().path
         let file = folder + "/gateway.keys"
         if FileManager.default.fileExists(atPath: file) { try variables.read(file: file) }
         for name in ["GATEWAY_READ_KEY", "GATEWAY_ADMIN_KEY"] {

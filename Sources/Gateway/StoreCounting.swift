@@ -1,6 +1,6 @@
 internal import Entitlements
 internal import Platform
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// Counts over the database, on a thread of their own: a count may take long, and no loop waits for it.
@@ -37,7 +37,7 @@ final class StoreCounting: Sendable {
     private let mailbox: Mailbox<Request>
     private let thread: WorkerThread
 
-    init(_ store: SQLiteStore) throws(SystemError) {
+    init(_ store: any Store) throws(SystemError) {
         let mailbox = try Mailbox<Request>(capacity: Self.waitingMax)
         self.mailbox = mailbox
         thread = try WorkerThread.start(name: "count") { Self.run(mailbox, store) }
@@ -63,7 +63,7 @@ final class StoreCounting: Sendable {
         thread.join()
     }
 
-    private static func run(_ mailbox: Mailbox<Request>, _ store: SQLiteStore) {
+    private static func run(_ mailbox: Mailbox<Request>, _ store: any Store) {
         let counter = Counter(store: store)
         var waiting = ContiguousArray<Request>()
         while mailbox.wait(milliseconds: nil) {
@@ -92,13 +92,13 @@ final class StoreCounting: Sendable {
         /// Ten minutes: what is older would mislead.
         private static let ageMillisMax = 600_000
 
-        private let store: SQLiteStore
-        private var reader: SQLiteReader?
+        private let store: any Store
+        private var reader: (any SQLReading)?
         private var counts: Known<StoreCounts>?
         private var overlapping: Known<CountedOverlap>?
         private var overlappingPolicy: EntitlementPolicy?
 
-        init(store: SQLiteStore) {
+        init(store: any Store) {
             self.store = store
         }
 
@@ -110,7 +110,7 @@ final class StoreCounting: Sendable {
                     Result(
                         counts: counts.value,
                         overlapping: overlapping?.value,
-                        fileBytes: fileBytes(),
+                        fileBytes: store.files,
                         residentBytes: ProcessMemory.residentBytes()
                     )
                 )
@@ -138,20 +138,14 @@ final class StoreCounting: Sendable {
             }
         }
 
-        private func fileBytes() -> [(file: String, bytes: Int)] {
-            [("database", store.path), ("log", store.path + "-wal")].compactMap { file, path in
-                FileSize.bytes(of: path).map { (file, $0) }
-            }
-        }
-
         /// The last count while it is young enough, else a new one.
         private func known<Value>(
             _ last: Known<Value>?,
-            _ count: (SQLiteReader) throws(StorageError) -> Value
+            _ count: (any SQLReading) throws(StorageError) -> Value
         ) throws(StorageError) -> Known<Value> {
             let started = MonotonicNanos.now()
             if let last, started < last.until { return last }
-            let open: SQLiteReader
+            let open: any SQLReading
             if let reader { open = reader } else { open = try store.makeReader() }
             reader = open
             let value = try count(open)

@@ -4,7 +4,7 @@ internal import Foundation
 internal import Platform
 internal import ProviderKit
 internal import Providers
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// Brings existing subscribers in from a file, through the same facts and the same merge rule as a delivery.
@@ -163,19 +163,19 @@ public struct SubscriberImport {
             let store =
                 options.isDryRun
                 ? nil
-                : try SQLiteImport(
-                    path: configuration.database,
+                : try EventImport(
+                    configuration.location,
                     configured: configuration.policy,
                     file: "\(options.format) \(file.fingerprint)",
                     tellsReceivers: options.notifies
                 )
-            let run = ImportRun(file, format, store, configuration.database, isDryRun: options.isDryRun)
+            let run = ImportRun(file, format, store, configuration.location, isDryRun: options.isDryRun)
             try run.toTheEnd(progress, refusal)
             if let failure = run.failure { throw failure }
             return run.report
         } catch let error as StorageError {
             throw ConfigurationError(
-                configuration.database,
+                configuration.location.name,
                 error.description,
                 hint: "run the same import again: it goes on where it stopped"
             )

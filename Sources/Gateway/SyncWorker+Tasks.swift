@@ -3,7 +3,7 @@ internal import Entitlements
 internal import Outbound
 internal import Platform
 internal import ProviderKit
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// Deliveries that only say that something has changed, purchases that apps hand in, and what is to be sent to a provider.
@@ -89,6 +89,7 @@ extension SyncWorker {
     }
 
     func takeUpTasks() {
+        guard store.hasLease else { return }
         do throws(StorageError) {
             for task in try reader.dueTasks(at: now, limit: Self.tasksAtOnce) { begin(task) }
         } catch {

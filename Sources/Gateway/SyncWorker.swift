@@ -3,7 +3,7 @@ internal import Foundation
 internal import Outbound
 internal import Platform
 internal import ProviderKit
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// The thread behind `ProviderSync`: every piece of state here is its own.
@@ -75,8 +75,8 @@ final class SyncWorker {
     private static let settingsSeconds = 600
 
     let apis: [any ProviderAPI]
-    let store: SQLiteStore
-    let reader: SQLiteReader
+    let store: any Store
+    let reader: any SQLReading
     let mailbox: Mailbox<ProviderSync.Message>
     let client = OutboundClient()
     var pace: [RequestPace]
@@ -93,7 +93,7 @@ final class SyncWorker {
     var due: [(at: MonotonicNanos, what: Due)] = []
     private var generator = SystemRandomNumberGenerator()
 
-    init(apis: [any ProviderAPI], store: SQLiteStore, reader: SQLiteReader, mailbox: Mailbox<ProviderSync.Message>) {
+    init(apis: [any ProviderAPI], store: any Store, reader: any SQLReading, mailbox: Mailbox<ProviderSync.Message>) {
         self.apis = apis
         self.store = store
         self.reader = reader

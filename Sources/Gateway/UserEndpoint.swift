@@ -1,31 +1,41 @@
 internal import Entitlements
 internal import HTTPServer
 internal import Platform
-internal import SQLiteStorage
+internal import SQLStorage
 internal import Storage
 
 /// `GET /v1/users/{user_id}`: the answer, and everything that explains it to a customer. `DELETE` erases the person.
 extension GatewayHandler {
     private static let eventsShown = 50
 
-    func showUser(_ user: UnsafeRawBufferPointer, _ request: Request, _ response: inout Response) -> Disposition {
+    func showUser(
+        _ user: UnsafeRawBufferPointer,
+        _ request: Request,
+        _ response: inout Response,
+        _ ticket: ReplyTicket
+    ) -> Disposition {
         guard authorize(request, .admin, &response) != nil else { return .done }
         guard let user = unsafe checkedUser(user, &response) else { return .done }
         guard setScope(request, &response) else { return .done }
         question.user = Array(user.value.utf8)
-        lookup = question.user
         question.moment = now
-        do throws(StorageError) {
-            json.reset()
-            _ = try encodeOpenAnswer(question.moment)
-            writeDetails(try reader.user(user, eventsMax: Self.eventsShown), try licenseReader.licenses(of: user))
-            json.raw("}")
-            send(200, &response)
-        } catch {
-            Log.error("a read failed", ("reason", .string(error.description)))
-            write(.unavailable("the database cannot be read", retryAfter: 1), &response)
+        let asked = question
+        return view(ticket, &response) { views throws(StorageError) in
+            (
+                try views.reader.rowCopy(of: user, in: asked.environment),
+                try views.reader.user(user, eventsMax: Self.eventsShown),
+                try views.licenses.licenses(of: user)
+            )
+        } _: { handler, found, response in
+            let (row, view, licenses) = found
+            handler.question = asked
+            handler.json.reset()
+            _ = AnswerEncoder.encode(asked, copy: row, into: &handler.json)
+            handler.writeDetails(view, licenses)
+            handler.json.raw("}")
+            handler.send(200, &response)
+            return .done
         }
-        return .done
     }
 
     func erase(

@@ -1,13 +1,14 @@
 internal import Platform
-public import Storage
+internal import SQLStorage
+package import Storage
 
 /// A copy of the database as it stood at one moment, taken beside a running gateway and checked before it gets its name.
-public enum Backup {
+package enum Backup {
     /// A step's pages: a few megabytes, so that progress is told often.
     private static let stepPages: Int32 = 2048
 
     /// What a backup came to.
-    public struct Report: Sendable {
+    package struct Report: Sendable {
         public var pages: Int
         public var bytes: Int64
         /// People with a row.
@@ -18,7 +19,7 @@ public enum Backup {
     /// - Parameter progress: Called with the pages copied so far and all pages.
     /// - Returns: Nil when there is a file of that name, and it may not be replaced.
     /// - Throws: `.damaged` when the copy does not pass SQLite's own check; no file is left then.
-    public static func make(
+    package static func make(
         of path: String,
         to file: String,
         replacing: Bool,

@@ -52,6 +52,6 @@ struct LogCheckpoints {
 
     /// Empties the log at the end of the writer.
     func finish() {
-        database.checkpoint(truncate: true, patienceMillis: SQLiteWriter.busyMillis)
+        database.checkpoint(truncate: true, patienceMillis: SQLiteWriterEngine.busyMillis)
     }
 }

@@ -1,4 +1,5 @@
 internal import Entitlements
+internal import SQLStorage
 internal import Storage
 
 /// Rows that were read, in one block of memory that never grows. Belongs to one reader.

@@ -1,13 +1,14 @@
 internal import CSQLite
 internal import Platform
-internal import Storage
+package import SQLStorage
+package import Storage
 
 /// One connection to a SQLite database.
 ///
 /// Opened without SQLite's own mutex, because a connection belongs to the thread that made it (sqlite.org/threadsafe.html,
 /// "multi-thread"). Nothing here is Sendable, so the compiler keeps it there.
 @safe
-final class SQLiteDatabase {
+package final class SQLiteDatabase: SQLDatabase {
     enum Mode {
         /// Made when it is missing, for its owner only; SQLite gives the files beside it (log, shared memory) its rights.
         case readWrite
@@ -51,22 +52,68 @@ final class SQLiteDatabase {
 
     deinit {
         // Statements are finalized by their own deinit, which runs before or after: `close_v2` waits for them.
+        unsafe sqlite3_finalize(dataVersion)
         unsafe sqlite3_wal_hook(handle, nil, nil)
         unsafe sqlite3_close_v2(handle)
         unsafe committedPages.deallocate()
     }
 
     /// Runs statements that give no rows.
-    func execute(_ sql: String) throws(StorageError) {
+    package func execute(_ sql: String) throws(StorageError) {
         let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw error(code) }
     }
 
-    func prepare(_ sql: String) throws(StorageError) -> Statement {
+    package func prepare(_ sql: String) throws(StorageError) -> Statement {
         var statement: OpaquePointer?
         let code = unsafe sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
         guard code == SQLITE_OK, let statement = unsafe statement else { throw error(code) }
         return unsafe Statement(statement, of: self)
+    }
+
+    package func prepare(inserting sql: String, key: String) throws(StorageError) -> Statement { try prepare(sql) }
+
+    package let dialect = SQLDialect.sqlite
+
+    /// SQLite's own count of the commits of other connections (sqlite.org/pragma.html#pragma_data_version).
+    private var dataVersion: OpaquePointer?
+
+    package func commitMark() throws(StorageError) -> Int64? {
+        if unsafe dataVersion == nil {
+            let code = unsafe sqlite3_prepare_v3(
+                handle,
+                "PRAGMA data_version",
+                -1,
+                UInt32(SQLITE_PREPARE_PERSISTENT),
+                &dataVersion,
+                nil
+            )
+            guard code == SQLITE_OK else { throw error(code) }
+        }
+        defer { unsafe sqlite3_reset(dataVersion) }
+        let code = unsafe sqlite3_step(dataVersion)
+        guard code == SQLITE_ROW else { throw error(code) }
+        return unsafe sqlite3_column_int64(dataVersion, 0)
+    }
+
+    package func beginWriting() throws(StorageError) { try execute("BEGIN IMMEDIATE") }
+
+    package func beginReading() throws(StorageError) { try execute("BEGIN") }
+
+    package func commit() throws(StorageError) { try execute("COMMIT") }
+
+    package func endImport() throws(StorageError) { try execute("PRAGMA synchronous = FULL") }
+
+    package func tellOthers() {}
+
+    /// It looks for the largest itself.
+    package func continueNumbers(of table: String, _ column: String) {}
+
+    package func settle() { checkpoint(truncate: true, patienceMillis: SQLiteWriterEngine.busyMillis) }
+
+    package func rollback() {
+        // One that SQLite has given up itself is over already.
+        if isInTransaction { try? execute("ROLLBACK") }
     }
 
     var lastInsertedRow: Int64 {
@@ -74,7 +121,7 @@ final class SQLiteDatabase {
     }
 
     /// Rows changed by the last INSERT, UPDATE or DELETE.
-    var changes: Int {
+    package var changes: Int {
         Int(unsafe sqlite3_changes(handle))
     }
 
@@ -107,6 +154,17 @@ final class SQLiteDatabase {
         defer { wait(busyMillis) }
         let mode = truncate ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART
         return unsafe sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil) == SQLITE_OK
+    }
+
+    /// What SQLite's own check of every page and index finds (sqlite.org/pragma.html#pragma_integrity_check).
+    package func problems() throws(StorageError) -> [String] {
+        let query = try prepare("PRAGMA integrity_check(20)")
+        var found: [String] = []
+        while try query.step() {
+            let line = query.text(0)
+            if line != "ok" { found.append(line) }
+        }
+        return found
     }
 
     /// How long to wait for a lock that another program holds.

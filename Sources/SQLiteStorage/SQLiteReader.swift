@@ -1,21 +1,7 @@
 internal import Crypto
-public import Entitlements
-public import Storage
-internal import Synchronization
-
-/// A row where it lies, for the length of one call.
-public struct RowView: ~Escapable {
-    public let version: Int64
-    public let updatedAt: UnixMillis
-    public let body: Span<UInt8>
-
-    @_lifetime(copy body)
-    public init(version: Int64, updatedAt: UnixMillis, body: Span<UInt8>) {
-        self.version = version
-        self.updatedAt = updatedAt
-        self.body = body
-    }
-}
+package import Entitlements
+package import SQLStorage
+package import Storage
 
 /// The reading side: one connection and its prepared statements. Belongs to the loop thread that made it.
 ///
@@ -23,11 +9,11 @@ public struct RowView: ~Escapable {
 /// letting go of SQLite's file locks costs more than the read. It is let go before the loop sleeps, and when the writer has
 /// committed, so that nobody reads an old row after a newer one was acknowledged. While the log of writes is to be begun anew
 /// it ends with each read.
-public final class SQLiteReader {
+package final class SQLiteReader: SQLReading {
     /// Another process's commit (a command on the same file) shows after this long at the latest.
     static let snapshotMillisMax: Int64 = 100
 
-    let database: SQLiteDatabase
+    package let database: SQLiteDatabase
     private let commits: CommitCounter
     private let cache: RowCache?
     private let row: Statement
@@ -57,7 +43,7 @@ public final class SQLiteReader {
     /// Calls `body` with the user's row, or with nil when there is none.
     ///
     /// - Parameter user: The id's bytes, checked and in its kept form.
-    public func withRow<Value>(
+    package func withRow<Value>(
         of user: UnsafeRawBufferPointer,
         in environment: StoreEnvironment,
         now: UnixMillis,
@@ -86,7 +72,7 @@ public final class SQLiteReader {
     /// The version of an erased user; nil when the user was never there. To be asked right after `withRow` found nothing.
     ///
     /// - Parameter user: The id's bytes, checked and in its kept form.
-    public func erasedVersion(
+    package func erasedVersion(
         of user: UnsafeRawBufferPointer,
         in environment: StoreEnvironment
     ) throws(StorageError) -> (Int64, UnixMillis)? {
@@ -98,7 +84,7 @@ public final class SQLiteReader {
         guard hasErased == true else { return nil }
         defer { erased.reset() }
         erased.bind(2, Int64(environment.rawValue))
-        let prefix = SQLiteTransaction.erasedPrefix
+        let prefix = SQLTransaction.erasedPrefix
         let isFound = unsafe Digest.withSHA256(
             of: UnsafeRawBufferPointer(start: prefix.utf8Start, count: prefix.utf8CodeUnitCount),
             user
@@ -128,7 +114,7 @@ public final class SQLiteReader {
     }
 
     /// Ends the snapshot: before the loop sleeps, and before anything that reads with other statements.
-    public func letGo() {
+    package func letGo() {
         // Asked without a snapshot, it is not of the next one.
         hasErased = nil
         guard snapshot != nil else { return }

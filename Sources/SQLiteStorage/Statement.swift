@@ -1,9 +1,10 @@
 internal import CSQLite
-internal import Storage
+internal import SQLStorage
+package import Storage
 
 /// A prepared statement, kept for the life of its connection.
 @safe
-final class Statement {
+package final class Statement: SQLStatement {
     private let handle: OpaquePointer
     // Keeps the connection open as long as the statement is there.
     private let database: SQLiteDatabase
@@ -19,24 +20,24 @@ final class Statement {
 
     // MARK: - Binding (places count from 1)
 
-    func bind(_ place: Int32, _ value: Int64) {
+    package func bind(_ place: Int32, _ value: Int64) {
         unsafe sqlite3_bind_int64(handle, place, value)
     }
 
-    func bind(_ place: Int32, _ value: Int64?) {
+    package func bind(_ place: Int32, _ value: Int64?) {
         if let value { bind(place, value) } else { unsafe sqlite3_bind_null(handle, place) }
     }
 
-    func bind(_ place: Int32, _ value: String) {
+    package func bind(_ place: Int32, _ value: String) {
         // SQLite copies the text before the call returns.
         unsafe sqlite3_bind_text(handle, place, value, Int32(value.utf8.count), csqlite_transient())
     }
 
-    func bind(_ place: Int32, _ value: String?) {
+    package func bind(_ place: Int32, _ value: String?) {
         if let value { bind(place, value) } else { unsafe sqlite3_bind_null(handle, place) }
     }
 
-    func bind(_ place: Int32, _ value: [UInt8]) {
+    package func bind(_ place: Int32, _ value: [UInt8]) {
         // An empty blob has no pointer, and a null one would be NULL.
         guard !value.isEmpty else {
             unsafe sqlite3_bind_zeroblob(handle, place, 0)
@@ -48,7 +49,7 @@ final class Statement {
         }
     }
 
-    func bind(_ place: Int32, _ value: [UInt8]?) {
+    package func bind(_ place: Int32, _ value: [UInt8]?) {
         if let value { bind(place, value) } else { unsafe sqlite3_bind_null(handle, place) }
     }
 
@@ -71,7 +72,7 @@ final class Statement {
     // MARK: - Running
 
     /// True when there is a row to read.
-    func step() throws(StorageError) -> Bool {
+    package func step() throws(StorageError) -> Bool {
         let code = unsafe sqlite3_step(handle)
         switch code {
         case SQLITE_ROW: return true
@@ -84,48 +85,53 @@ final class Statement {
     }
 
     /// Runs a statement that gives no row, and makes it ready for the next use.
-    func run() throws(StorageError) {
+    package func run() throws(StorageError) {
         _ = try step()
         reset()
     }
 
+    package func insert() throws(StorageError) -> Int64? {
+        try run()
+        return database.changes > 0 ? database.lastInsertedRow : nil
+    }
+
     /// Ends the run; bindings are let go with it, so that nothing uncopied is pointed at longer than needed.
-    func reset() {
+    package func reset() {
         unsafe sqlite3_reset(handle)
         unsafe sqlite3_clear_bindings(handle)
     }
 
     // MARK: - Columns (places count from 0)
 
-    func isNull(_ place: Int32) -> Bool {
+    package func isNull(_ place: Int32) -> Bool {
         unsafe sqlite3_column_type(handle, place) == SQLITE_NULL
     }
 
-    func integer(_ place: Int32) -> Int64 {
+    package func integer(_ place: Int32) -> Int64 {
         unsafe sqlite3_column_int64(handle, place)
     }
 
-    func optionalInteger(_ place: Int32) -> Int64? {
+    package func optionalInteger(_ place: Int32) -> Int64? {
         isNull(place) ? nil : integer(place)
     }
 
-    func text(_ place: Int32) -> String {
+    package func text(_ place: Int32) -> String {
         // The pointer is valid until the next step or reset, and the text is copied here.
         guard let bytes = unsafe sqlite3_column_text(handle, place) else { return "" }
         let count = Int(unsafe sqlite3_column_bytes(handle, place))
         return unsafe String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
     }
 
-    func optionalText(_ place: Int32) -> String? {
+    package func optionalText(_ place: Int32) -> String? {
         isNull(place) ? nil : text(place)
     }
 
-    func blob(_ place: Int32) -> [UInt8] {
+    package func blob(_ place: Int32) -> [UInt8] {
         let bytes = unsafe blobInPlace(place)
         return unsafe [UInt8](bytes)
     }
 
-    func optionalBlob(_ place: Int32) -> [UInt8]? {
+    package func optionalBlob(_ place: Int32) -> [UInt8]? {
         isNull(place) ? nil : blob(place)
     }
 

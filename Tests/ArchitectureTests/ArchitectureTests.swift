@@ -7,7 +7,7 @@ internal import Testing
 struct ArchitectureTests {
     /// Modules of this package that a target may import, and system modules beyond the standard library.
     private static let rooms: [String: Set<String>] = [
-        "CEmbedded": [], "COpenSSL": [], "CSQLite": [], "CSystem": [],
+        "CEmbedded": [], "CLibPQ": [], "COpenSSL": [], "CSQLite": [], "CSystem": [],
         "Platform": ["CSystem", "Glibc", "Synchronization"],
         "Crypto": ["COpenSSL", "Foundation"],
         "Entitlements": [],
@@ -18,13 +18,17 @@ struct ArchitectureTests {
         "Providers": ["ProviderKit", "Entitlements", "Crypto", "CEmbedded"],
         "Licensing": ["Entitlements", "Crypto", "Foundation"],
         "Storage": ["Entitlements", "Licensing", "Foundation"],
+        "SQLStorage": ["Storage", "Licensing", "Entitlements", "Platform", "Crypto", "CEmbedded", "Synchronization"],
         "SQLiteStorage": [
-            "Storage", "Licensing", "Entitlements", "Platform", "Crypto", "CSQLite", "CEmbedded", "Synchronization",
+            "SQLStorage", "Storage", "Entitlements", "Platform", "Crypto", "CSQLite", "Synchronization",
+        ],
+        "PostgresStorage": [
+            "SQLStorage", "Storage", "Entitlements", "Platform", "Crypto", "CLibPQ", "Glibc", "Synchronization",
         ],
         "Gateway": [
             "HTTPServer", "TLS", "Outbound", "Platform", "Crypto", "Entitlements", "ProviderKit", "Providers",
-            "Storage",
-            "SQLiteStorage", "Licensing", "CEmbedded", "Foundation", "Synchronization",
+            "Storage", "SQLStorage", "SQLiteStorage", "PostgresStorage", "Licensing", "CEmbedded", "Foundation",
+            "Synchronization",
         ],
         "Bench": ["Storage", "Entitlements", "Crypto", "CSQLite", "Foundation", "Glibc"],
         "EntitlementClient": [
@@ -71,7 +75,8 @@ struct ArchitectureTests {
         ("HTTPServer", ["entitle", "sqlite", "stripe"]), ("TLS", ["entitle", "sqlite", "epoll"]),
         ("Gateway", ["SELECT ", "INSERT INTO", "epoll"]),
         ("Storage", ["SELECT ", "INSERT INTO", "sqlite"]), ("ProviderKit", ["socket(", "sqlite", "wallClockMillis"]),
-        ("SQLiteStorage", ["http"]),
+        ("SQLStorage", ["http", "pragma", "libpq"]), ("SQLiteStorage", ["http"]),
+        ("PostgresStorage", ["http", "sqlite"]),
     ])
     func aRoomDoesNotSpeakOfOthers(target: String, words: [String]) throws {
         for source in try SourceFile.ofProduct() where source.target == target {

@@ -1,6 +1,7 @@
 internal import Entitlements
 internal import Testing
 
+@testable internal import SQLStorage
 @testable internal import SQLiteStorage
 @testable internal import Storage
 

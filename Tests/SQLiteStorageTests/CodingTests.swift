@@ -2,6 +2,7 @@ internal import Entitlements
 internal import TestSupport
 internal import Testing
 
+@testable internal import SQLStorage
 @testable internal import SQLiteStorage
 @testable internal import Storage
 

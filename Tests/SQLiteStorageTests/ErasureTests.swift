@@ -3,6 +3,7 @@ internal import Platform
 internal import TestSupport
 internal import Testing
 
+@testable internal import SQLStorage
 @testable internal import SQLiteStorage
 @testable internal import Storage
 
@@ -156,7 +157,7 @@ struct ErasureTests {
         }
         store.close()
         let database = try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: 1000)
-        let transaction = try SQLiteTransaction(database)
+        let transaction = try SQLTransaction(database)
         let body = try transaction.row(of: person(name), in: .production)?.body
         let row = try SubscriptionRow.decode(try #require(body))
         #expect(row.entitlements.first?.isEntitled(at: day(2)) == true)

@@ -3,6 +3,7 @@ internal import Foundation
 internal import TestSupport
 internal import Testing
 
+@testable internal import SQLStorage
 @testable internal import SQLiteStorage
 @testable internal import Storage
 
@@ -12,7 +13,7 @@ final class Ledger {
     let path: String
     private(set) var policy: EntitlementPolicy
     let database: SQLiteDatabase
-    let transaction: SQLiteTransaction
+    let transaction: SQLTransaction
     /// Keeps the folder of a continued ledger.
     private let predecessor: Ledger?
 
@@ -40,14 +41,14 @@ final class Ledger {
         database = try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: 1000)
         // Nothing of a test has to survive a power cut.
         try database.execute("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;")
-        transaction = try SQLiteTransaction(database)
+        transaction = try SQLTransaction(database)
     }
 
     /// The database of another ledger, opened anew; the other one must not be used any more.
     init(continuing other: Ledger) throws {
         (folder, path, policy, predecessor) = (other.folder, other.path, other.policy, other)
         database = try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: 1000)
-        transaction = try SQLiteTransaction(database)
+        transaction = try SQLTransaction(database)
     }
 
     deinit { if predecessor == nil { folder.remove() } }

@@ -4,6 +4,7 @@ internal import Platform
 internal import TestSupport
 internal import Testing
 
+@testable internal import SQLStorage
 @testable internal import SQLiteStorage
 @testable internal import Storage
 
@@ -63,7 +64,7 @@ internal import Testing
             let isOver = try Mailbox<Bool>(capacity: 1)
             let readers = try (0..<3).map { _ in
                 try WorkerThread.start(name: "reader") {
-                    guard let reader = try? store.makeReader() else { return }
+                    guard let reader = try? store.makeReader(cacheBytes: 0) else { return }
                     let user = Array("busy-0".utf8)
                     while !isOver.isClosed {
                         _ = user.withUnsafeBytes { user in

@@ -4,6 +4,7 @@ internal import ProviderKit
 internal import Providers
 internal import Testing
 
+@testable internal import SQLStorage
 @testable internal import SQLiteStorage
 @testable internal import Storage
 

@@ -1,6 +1,7 @@
 internal import Entitlements
 internal import Testing
 
+@testable internal import SQLStorage
 @testable internal import SQLiteStorage
 
 /// Rows in memory: what is kept, what is found, and what counts no more.

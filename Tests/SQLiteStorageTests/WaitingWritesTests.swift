@@ -4,6 +4,7 @@ internal import Platform
 internal import TestSupport
 internal import Testing
 
+@testable internal import SQLStorage
 @testable internal import SQLiteStorage
 @testable internal import Storage
 
@@ -58,8 +59,8 @@ struct WaitingWritesTests {
 
     @Test("by number")
     func number() async throws {
-        let flood = try await onOwnThread { try Self.flood(3 * SQLiteStore.queueMax, bytes: 1_000) }
-        #expect(flood.taken == SQLiteStore.queueMax)
+        let flood = try await onOwnThread { try Self.flood(3 * WriterThread.queueMax, bytes: 1_000) }
+        #expect(flood.taken == WriterThread.queueMax)
         #expect(flood.waiting == flood.taken)
         #expect(flood.answered == flood.taken)
     }
@@ -67,7 +68,7 @@ struct WaitingWritesTests {
     @Test("by what they hold in memory")
     func bytes() async throws {
         let flood = try await onOwnThread { try Self.flood(500, bytes: 1 << 20) }
-        #expect(flood.taken == SQLiteStore.queueBytesMax >> 20)
+        #expect(flood.taken == WriterThread.queueBytesMax >> 20)
         #expect(flood.answered == flood.taken)
     }
 

@@ -1,0 +1,413 @@
+#if Postgres
+    internal import CLibPQ
+    internal import Glibc
+    internal import Platform
+    package import SQLStorage
+    package import Storage
+
+    /// One connection to a PostgreSQL server, made when it is needed and made again when it was lost.
+    ///
+    /// Nothing here is Sendable, so the compiler keeps it on the thread that made it.
+    @safe
+    package final class PostgresDatabase: SQLDatabase {
+        enum Use {
+            case reading
+            case writing
+            /// Waits for locks as long as it takes.
+            case migrating
+            /// Hears of others.
+            case listening
+            /// Makes the database itself, from the one that every server has.
+            case founding
+
+            var database: String? {
+                if case .founding = self { "postgres" } else { nil }
+            }
+        }
+
+        /// How long the server may take for a connection, and for one statement, before the connection counts as lost.
+        private static let connectMillis = 3000
+        private static let answerMillis = 60_000
+        /// Tries to connect again come in these distances.
+        private static let pauseMillis = (first: 50, last: 2000)
+
+        let address: PostgresAddress
+        private let use: Use
+        /// Nil while it is lost.
+        private var handle: OpaquePointer?
+        /// Names of the statements that this connection has prepared, by their text and the types of their values.
+        private var names: [StatementKey: String] = [:]
+        private var lastName = 0
+        private(set) var transaction = Transaction.none
+        private var nextTry = MonotonicNanos(value: 0)
+        private var pause = PostgresDatabase.pauseMillis.first
+        private var wasTold = false
+        package private(set) var changes = 0
+        /// The last failure was another transaction in the way (SQLSTATE 40001, 40P01).
+        private(set) var wasInTheWay = false
+        package let dialect = SQLDialect.postgres
+
+        enum Transaction {
+            case none
+            case open
+            /// The connection went away in the middle: nothing more happens in it.
+            case lost
+        }
+
+        struct StatementKey: Hashable {
+            var sql: String
+            var types: [UInt32]
+        }
+
+        /// - Parameter isPatient: Connects when something is asked for the first time, so that it can be made while the server is
+        ///   not there.
+        init(_ address: PostgresAddress, _ use: Use, isPatient: Bool = false) throws(StorageError) {
+            self.address = address
+            self.use = use
+            if !isPatient { try connect() }
+        }
+
+        deinit {
+            unsafe PQfinish(handle)
+        }
+
+        // MARK: - The connection
+
+        /// The socket to wait on; nil while there is no connection.
+        var socket: Int32? {
+            guard let handle = unsafe handle else { return nil }
+            let socket = unsafe PQsocket(handle)
+            return socket < 0 ? nil : socket
+        }
+
+        var isConnected: Bool { unsafe handle != nil }
+
+        private func connect() throws(StorageError) {
+            let now = MonotonicNanos.now()
+            guard now >= nextTry else { throw .unavailable("\(address.name): no connection; it is tried again") }
+            do throws(StorageError) {
+                try open()
+                pause = Self.pauseMillis.first
+                if wasTold { Log.info("the database is there again", ("database", .string(address.name))) }
+                wasTold = false
+            } catch {
+                close()
+                nextTry = .now().adding(milliseconds: pause)
+                pause = min(pause * 2, Self.pauseMillis.last)
+                throw error
+            }
+        }
+
+        private func open() throws(StorageError) {
+            unsafe handle = clibpq_connect_start(address.url, "entitlement-gateway", "10000", use.database)
+            guard let opened = unsafe handle, unsafe PQstatus(opened) != CONNECTION_BAD else { throw lost() }
+            let deadline = MonotonicNanos.now().adding(milliseconds: Self.connectMillis)
+            var polling = PGRES_POLLING_WRITING
+            while polling != PGRES_POLLING_OK {
+                guard polling != PGRES_POLLING_FAILED else { throw lost() }
+                let events = polling == PGRES_POLLING_READING ? POLLIN : POLLOUT
+                guard wait(Int16(events), until: deadline) else { throw lost("no answer in time") }
+                polling = unsafe PQconnectPoll(opened)
+            }
+            unsafe PQsetnonblocking(opened, 1)
+            names = [:]
+            transaction = .none
+            try executeOnce(
+                """
+                SET client_encoding = 'UTF8'; SET bytea_output = 'hex'; SET TimeZone = 'UTC';
+                SET client_min_messages = 'error'; SET default_transaction_isolation = 'read committed';
+                SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
+                """
+            )
+            switch use {
+            case .reading: try executeOnce("SET default_transaction_read_only = on; SET statement_timeout = 50000")
+            case .writing:
+                // Whoever stands still in the middle of a write must not keep the others waiting for good.
+                try executeOnce(
+                    """
+                    SET lock_timeout = 8000; SET statement_timeout = 30000; SET idle_in_transaction_session_timeout = 15000;
+                    """
+                )
+            case .migrating, .listening, .founding: break
+            }
+        }
+
+        private func close() {
+            unsafe PQfinish(handle)
+            unsafe handle = nil
+            names = [:]
+            if transaction == .open { transaction = .lost }
+        }
+
+        /// Closes the connection, and says why.
+        private func lost(_ reason: String? = nil) -> StorageError {
+            var text = reason ?? "the connection was lost"
+            if reason == nil, let handle = unsafe handle {
+                // The first line names no value of a statement, and the address without its password.
+                let message = unsafe String(cString: PQerrorMessage(handle))
+                text = message.split(separator: "\n").first.map(String.init) ?? text
+            }
+            close()
+            wasInTheWay = false
+            if !wasTold {
+                Log.warning("the database is not there", ("database", .string(address.name)), ("reason", .string(text)))
+            }
+            wasTold = true
+            return .unavailable("\(address.name): \(text)")
+        }
+
+        private func ready() throws(StorageError) -> OpaquePointer {
+            guard transaction != .lost else { throw .unavailable("\(address.name): the connection was lost") }
+            if unsafe handle == nil { try connect() }
+            guard let handle = unsafe handle else { throw .unavailable("\(address.name): no connection") }
+            return unsafe handle
+        }
+
+        /// False when the deadline has passed.
+        private func wait(_ events: Int16, until deadline: MonotonicNanos) -> Bool {
+            while true {
+                let left = deadline.nanoseconds(since: .now()) / 1_000_000
+                guard left > 0, let socket else { return false }
+                var entry = pollfd(fd: socket, events: events, revents: 0)
+                let count = unsafe poll(&entry, 1, Int32(clamping: left))
+                if count > 0 { return true }
+                if count < 0, errno != EINTR { return false }
+            }
+        }
+
+        /// Waits at most so long for something from the server that nobody asked for; what it is stands in the connection then.
+        func waitForNews(milliseconds: Int) throws(StorageError) {
+            let handle = unsafe try ready()
+            if wait(Int16(POLLIN), until: .now().adding(milliseconds: milliseconds)) {
+                guard unsafe PQconsumeInput(handle) == 1 else { throw lost() }
+            }
+        }
+
+        /// Texts of the notifications that have come.
+        func notifications() -> [String] {
+            var found: [String] = []
+            while let handle = unsafe handle, let note = unsafe PQnotifies(handle) {
+                unsafe found.append(String(cString: note.pointee.extra))
+                unsafe PQfreemem(note)
+            }
+            return found
+        }
+
+        // MARK: - Asking
+
+        /// Sends what waits in the connection, and reads until a result is whole.
+        func awaitResult(until deadline: MonotonicNanos) throws(StorageError) -> PostgresResult? {
+            let handle = unsafe try ready()
+            while true {
+                let unsent = unsafe PQflush(handle)
+                guard unsent >= 0 else { throw lost() }
+                if unsafe PQisBusy(handle) == 0 {
+                    guard let result = unsafe PQgetResult(handle) else { return nil }
+                    return unsafe PostgresResult(result)
+                }
+                guard wait(Int16(unsent == 1 ? POLLIN | POLLOUT : POLLIN), until: deadline) else {
+                    throw lost("no answer in time")
+                }
+                guard unsafe PQconsumeInput(handle) == 1 else { throw lost() }
+            }
+        }
+
+        /// The last result of what was sent; all of them are read to the end.
+        private func results() throws(StorageError) -> PostgresResult {
+            let deadline = MonotonicNanos.now().adding(milliseconds: Self.answerMillis)
+            var last: PostgresResult?
+            var failure: StorageError?
+            while let result = try awaitResult(until: deadline) {
+                if result.isFailure, failure == nil { failure = error(of: result) }
+                last = result
+            }
+            if let failure { throw failure }
+            guard let last else { throw lost("no answer") }
+            return last
+        }
+
+        /// What a failure means for whoever asked (postgresql.org/docs/current/errcodes-appendix.html).
+        func error(of result: PostgresResult) -> StorageError {
+            let state = result.sqlState
+            wasInTheWay = state == "40001" || state == "40P01"
+            switch state {
+            case "40001", "40P01", "55P03": return .busy
+            case "53100": return .full
+            case "XX001", "XX002": return .damaged(result.message)
+            case "42P01":
+                return .wrongSchema("\(address.name): \(result.message); entitlement-gateway migrate makes the tables")
+            default:
+                // The server ends, is read-only after a change of roles, or ended this connection: another one is looked for.
+                let isGone = state.hasPrefix("08") || state.hasPrefix("57P") || state == "25006" || state == "25P03"
+                let isBad = unsafe handle.map { unsafe PQstatus($0) == CONNECTION_BAD } ?? true
+                if isGone || isBad {
+                    return lost(result.message)
+                }
+                return .unavailable("\(result.message) (SQLSTATE \(state))")
+            }
+        }
+
+        private func executeOnce(_ sql: String) throws(StorageError) {
+            let handle = unsafe try ready()
+            guard unsafe PQsendQuery(handle, sql) == 1 else { throw lost() }
+            let result = try results()
+            changes = result.changes
+        }
+
+        package func execute(_ sql: String) throws(StorageError) {
+            try again { () throws(StorageError) in try executeOnce(sql) }
+        }
+
+        /// Does it once more on a new connection when the old one turns out to be gone and nothing was begun on it.
+        private func again<Value>(_ work: () throws(StorageError) -> Value) throws(StorageError) -> Value {
+            let wasIdle = transaction == .none && isConnected
+            do throws(StorageError) {
+                return try work()
+            } catch {
+                guard wasIdle, !isConnected, transaction == .none else { throw error }
+                return try work()
+            }
+        }
+
+        package func prepare(_ sql: String) throws(StorageError) -> PostgresStatement {
+            PostgresStatement(PostgresText.translated(sql), of: self)
+        }
+
+        package func prepare(inserting sql: String, key: String) throws(StorageError) -> PostgresStatement {
+            PostgresStatement(PostgresText.translated(sql) + " RETURNING \(key)", of: self)
+        }
+
+        /// Runs a prepared statement.
+        ///
+        /// - Parameter isRead: It changes nothing, so that it may be asked again on a new connection.
+        func run(_ sql: String, _ values: [PostgresValue], isRead: Bool) throws(StorageError) -> PostgresResult {
+            func once() throws(StorageError) -> PostgresResult {
+                let name = try name(of: sql, values)
+                try send(name, values)
+                return try results()
+            }
+            let result = isRead ? try again(once) : try once()
+            changes = result.changes
+            return result
+        }
+
+        /// The server's name of a statement; prepared when it is used for the first time on this connection.
+        func name(of sql: String, _ values: [PostgresValue]) throws(StorageError) -> String {
+            let handle = unsafe try ready()
+            let key = StatementKey(sql: sql, types: values.map(\.type))
+            if let name = names[key] { return name }
+            lastName += 1
+            let name = "s\(lastName)"
+            let isSent = unsafe key.types.withUnsafeBufferPointer { types in
+                unsafe PQsendPrepare(handle, name, sql, Int32(types.count), types.baseAddress)
+            }
+            guard isSent == 1 else { throw lost() }
+            _ = try results()
+            names[key] = name
+            return name
+        }
+
+        func send(_ name: String, _ values: [PostgresValue]) throws(StorageError) {
+            let handle = unsafe try ready()
+            let isSent = unsafe PostgresValue.withPointers(values) { pointers, lengths, formats in
+                unsafe PQsendQueryPrepared(handle, name, Int32(values.count), pointers, lengths, formats, 1)
+            }
+            guard isSent == 1 else { throw lost() }
+        }
+
+        // MARK: - Many questions at once
+
+        /// Asks the same question with many values in one round trip.
+        ///
+        /// - Returns: The results in the order of the values.
+        func pipeline(_ sql: String, _ questions: [[PostgresValue]]) throws(StorageError) -> [PostgresResult] {
+            guard let first = questions.first else { return [] }
+            return try again { () throws(StorageError) in
+                let name = try name(of: sql, first)
+                let handle = unsafe try ready()
+                guard unsafe PQenterPipelineMode(handle) == 1 else { throw lost() }
+                for values in questions { try send(name, values) }
+                guard unsafe PQpipelineSync(handle) == 1 else { throw lost() }
+                let deadline = MonotonicNanos.now().adding(milliseconds: Self.answerMillis)
+                var found: [PostgresResult] = []
+                var failure: StorageError?
+                while true {
+                    // An empty answer stands between the results of two questions.
+                    guard let result = try awaitResult(until: deadline) else { continue }
+                    if result.isSync { break }
+                    if result.isFailure, failure == nil { failure = error(of: result) }
+                    found.append(result)
+                }
+                guard unsafe PQexitPipelineMode(handle) == 1 else { throw lost() }
+                if let failure { throw failure }
+                return found
+            }
+        }
+
+        // MARK: - Transactions
+
+        package func commitMark() throws(StorageError) -> Int64? { nil }
+
+        package func beginWriting() throws(StorageError) {
+            wasInTheWay = false
+            transaction = .none
+            try execute("BEGIN")
+            transaction = .open
+            // Writers take turns by this row: what is read from here on is what the one before has left.
+            try executeOnce("SELECT value FROM meta WHERE name = 'version' FOR UPDATE")
+        }
+
+        package func beginReading() throws(StorageError) {
+            transaction = .none
+            try execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            transaction = .open
+        }
+
+        package func commit() throws(StorageError) {
+            // A transaction that has failed inside is rolled back by COMMIT, and that is no success.
+            if let handle = unsafe handle, unsafe PQtransactionStatus(handle) == PQTRANS_INERROR {
+                rollback()
+                throw .unavailable("\(address.name): the transaction had failed")
+            }
+            try executeOnce("COMMIT")
+            transaction = .none
+        }
+
+        package func rollback() {
+            if let handle = unsafe handle, unsafe PQtransactionStatus(handle) != PQTRANS_IDLE {
+                do throws(StorageError) { try executeOnce("ROLLBACK") } catch { close() }
+            }
+            transaction = .none
+        }
+
+        package func tellOthers() throws(StorageError) {
+            try executeOnce("SELECT pg_notify('\(PostgresNote.channel)', '\(PostgresNote.command)')")
+        }
+
+        package func continueNumbers(of table: String, _ column: String) throws(StorageError) {
+            try execute(
+                """
+                SELECT setval(pg_get_serial_sequence('\(table)', '\(column)'), max(\(column))) FROM \(table)
+                HAVING max(\(column)) IS NOT NULL
+                """
+            )
+        }
+
+        package func problems() throws(StorageError) -> [String] {
+            var found: [String] = []
+            for (setting, needed) in [("fsync", "on"), ("full_page_writes", "on"), ("server_encoding", "UTF8")] {
+                let query = try prepare("SELECT current_setting(?)")
+                query.bind(1, setting)
+                defer { query.reset() }
+                if try query.step(), query.text(0) != needed {
+                    found.append("the server runs with \(setting) = \(query.text(0))")
+                }
+            }
+            return found
+        }
+
+        package func endImport() {}
+
+        package func settle() {}
+    }
+#endif

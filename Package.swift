@@ -178,7 +178,7 @@ let package = Package(
             name: "SQLiteStorageTests",
             dependencies: [
                 "SQLiteStorage", "SQLStorage", "Storage", "Entitlements", "ProviderKit", "Providers", "TestSupport",
-                "CSQLite",
+                "CSQLite", .target(name: "PostgresStorage", condition: .when(traits: ["Postgres"])),
             ],
             swiftSettings: strictTests
         ),

@@ -61,7 +61,7 @@ struct LongPolls {
         polls.values.filter { $0.wakeAt <= now }
     }
 
-    /// Looks again at the poll's own deadline, or a little later when the clock was early.
+    /// Looks again at this moment.
     mutating func postpone(_ ticket: ReplyTicket, to moment: MonotonicNanos) {
         polls[ticket]?.wakeAt = moment
         nextDeadline = polls.values.map(\.wakeAt).min()
@@ -102,9 +102,13 @@ extension GatewayHandler {
                 summary.version > poll.after || summary.isEntitled != poll.first.isEntitled
                 || summary.status != poll.first.status
             guard hasChanged || isOver else {
-                let soon = MonotonicNanos.now().adding(milliseconds: 5)
-                let isClockEarly = !poll.isAt && summary.changesAt.map { $0.value - clock.value < 5 } ?? false
-                polls.postpone(poll.ticket, to: isClockEarly ? min(soon, poll.deadline) : poll.deadline)
+                var next = poll.deadline
+                if !poll.isAt, let change = summary.changesAt {
+                    // A little more than the difference: the change has come when the timer has.
+                    let millis = min(max(change.value - clock.value + 1, 5), Self.waitSecondsMax * 1000)
+                    next = min(next, MonotonicNanos.now().adding(milliseconds: Int(millis)))
+                }
+                polls.postpone(poll.ticket, to: next)
                 return
             }
             polls.remove(poll.ticket)

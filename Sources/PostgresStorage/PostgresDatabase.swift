@@ -25,9 +25,11 @@
             }
         }
 
-        /// How long the server may take for a connection, and for one statement, before the connection counts as lost.
+        /// How long the server may take for a connection, for a statement, and for one that many wait for, before the connection
+        /// counts as lost.
         private static let connectMillis = 3000
         private static let answerMillis = 60_000
+        private static let soonMillis = 5000
         /// Tries to connect again come in these distances.
         private static let pauseMillis = (first: 50, last: 2000)
 
@@ -197,7 +199,8 @@
 
         /// Sends what waits in the connection, and reads until a result is whole.
         func awaitResult(until deadline: MonotonicNanos) throws(StorageError) -> PostgresResult? {
-            let handle = unsafe try ready()
+            // Not a new connection in place of the one that was asked.
+            guard let handle = unsafe handle else { throw .unavailable("\(address.name): the connection was lost") }
             while true {
                 let unsent = unsafe PQflush(handle)
                 guard unsent >= 0 else { throw lost() }
@@ -214,11 +217,13 @@
 
         /// The last result of what was sent; all of them are read to the end.
         private func results() throws(StorageError) -> PostgresResult {
-            let deadline = MonotonicNanos.now().adding(milliseconds: Self.answerMillis)
+            let millis = use == .listening ? Self.soonMillis : Self.answerMillis
+            let deadline = MonotonicNanos.now().adding(milliseconds: millis)
             var last: PostgresResult?
             var failure: StorageError?
             while let result = try awaitResult(until: deadline) {
                 if result.isFailure, failure == nil { failure = error(of: result) }
+                if let failure, !isConnected { throw failure }
                 last = result
             }
             if let failure { throw failure }
@@ -260,7 +265,8 @@
 
         /// Does it once more on a new connection when the old one turns out to be gone and nothing was begun on it.
         private func again<Value>(_ work: () throws(StorageError) -> Value) throws(StorageError) -> Value {
-            let wasIdle = transaction == .none && isConnected
+            // What listens has said on its connection what it wants to hear, and holds a lock.
+            let wasIdle = transaction == .none && isConnected && use != .listening
             do throws(StorageError) {
                 return try work()
             } catch {
@@ -328,7 +334,7 @@
                 guard unsafe PQenterPipelineMode(handle) == 1 else { throw lost() }
                 for values in questions { try send(name, values) }
                 guard unsafe PQpipelineSync(handle) == 1 else { throw lost() }
-                let deadline = MonotonicNanos.now().adding(milliseconds: Self.answerMillis)
+                let deadline = MonotonicNanos.now().adding(milliseconds: Self.soonMillis)
                 var found: [PostgresResult] = []
                 var failure: StorageError?
                 while true {
@@ -336,6 +342,7 @@
                     guard let result = try awaitResult(until: deadline) else { continue }
                     if result.isSync { break }
                     if result.isFailure, failure == nil { failure = error(of: result) }
+                    if let failure, !isConnected { throw failure }
                     found.append(result)
                 }
                 guard unsafe PQexitPipelineMode(handle) == 1 else { throw lost() }

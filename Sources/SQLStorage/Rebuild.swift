@@ -217,9 +217,9 @@ struct Rebuild {
     private func everyone(after last: String) throws(StorageError) -> [UserID] {
         try people(
             """
-            SELECT user_id FROM (SELECT DISTINCT user_id FROM subscription WHERE user_id > ?1 ORDER BY 1 LIMIT ?2)
-            UNION SELECT user_id FROM (SELECT user_id FROM person WHERE user_id > ?1 ORDER BY 1 LIMIT ?2)
-            UNION SELECT owner FROM (SELECT DISTINCT owner FROM purchase WHERE owner > ?1 ORDER BY 1 LIMIT ?2)
+            SELECT user_id FROM (SELECT DISTINCT user_id FROM subscription WHERE user_id > ?1 ORDER BY 1 LIMIT ?2) AS rows
+            UNION SELECT user_id FROM (SELECT user_id FROM person WHERE user_id > ?1 ORDER BY 1 LIMIT ?2) AS people
+            UNION SELECT owner FROM (SELECT DISTINCT owner FROM purchase WHERE owner > ?1 ORDER BY 1 LIMIT ?2) AS owners
             ORDER BY 1 LIMIT ?2
             """,
             last

@@ -94,10 +94,10 @@ struct AnswerChangeTests {
         try ledger.take([Say.state("stripe", "e1", of: "sub_1", at: 0, period: 0, end: 30, user: "u1")])
         let first = try #require(try ledger.transaction.firstTurn())
         func turn(_ moment: UnixMillis) throws {
-            try ledger.database.execute("BEGIN IMMEDIATE")
+            try ledger.database.beginWriting()
             while try ledger.transaction.turnRows(upTo: moment, limit: 10) > 0 {}
             try ledger.transaction.saveVersion()
-            try ledger.database.execute("COMMIT")
+            try ledger.database.commit()
         }
         func count() throws -> Int64 {
             let query = try ledger.database.prepare("SELECT count(*) FROM outbox")

@@ -12,7 +12,7 @@ final class Ledger {
     let folder: TemporaryFolder
     let path: String
     private(set) var policy: EntitlementPolicy
-    let database: SQLiteDatabase
+    let database: any SQLDatabase
     let transaction: SQLTransaction
     /// Keeps the folder of a continued ledger.
     private let predecessor: Ledger?
@@ -38,9 +38,10 @@ final class Ledger {
         path = folder.file("gateway.db")
         self.policy = policy
         try Data(Ledger.template).write(to: URL(fileURLWithPath: path))
-        database = try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: 1000)
+        let file = try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: 1000)
         // Nothing of a test has to survive a power cut.
-        try database.execute("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;")
+        try file.execute("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;")
+        database = file
         transaction = try SQLTransaction(database)
     }
 
@@ -48,6 +49,16 @@ final class Ledger {
     init(continuing other: Ledger) throws {
         (folder, path, policy, predecessor) = (other.folder, other.path, other.policy, other)
         database = try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: 1000)
+        transaction = try SQLTransaction(database)
+    }
+
+    /// On a database that is there and empty, of whatever engine.
+    init(on database: any SQLDatabase, policy: EntitlementPolicy = Ledger.plainPolicy) throws {
+        predecessor = nil
+        folder = try TemporaryFolder(prefix: "ledger")
+        path = ""
+        self.policy = policy
+        self.database = database
         transaction = try SQLTransaction(database)
     }
 
@@ -60,14 +71,14 @@ final class Ledger {
 
     @discardableResult
     func take(_ events: [IncomingEvent]) throws -> [EventOutcome] {
-        try database.execute("BEGIN IMMEDIATE")
+        try database.beginWriting()
         var outcomes: [EventOutcome] = []
         for event in events {
             var ingestion = Ingestion(policy: policy, transaction: transaction)
             outcomes.append(try ingestion.ingest(event))
         }
         try transaction.saveVersion()
-        try database.execute("COMMIT")
+        try database.commit()
         return outcomes
     }
 
@@ -78,11 +89,11 @@ final class Ledger {
     }
 
     func erase(_ user: UserID, at moment: UnixMillis) throws {
-        try database.execute("BEGIN IMMEDIATE")
+        try database.beginWriting()
         var changed: [ChangedRow] = []
         try Erasure(database: database, transaction: transaction, policy: policy).erase(user, at: moment, &changed)
         try transaction.saveVersion()
-        try database.execute("COMMIT")
+        try database.commit()
     }
 
     func row(_ user: String, in environment: StoreEnvironment = .production) throws -> Subscription {

@@ -6,7 +6,8 @@
     @testable internal import PostgresStorage
 
     /// A PostgreSQL server of this run alone: its cluster in a temporary folder, as a user that is not root, on loopback.
-    final class PostgresServer {
+    final class PostgresServer: @unchecked Sendable {
+        // Started and ended by one test at a time: the suite that uses it is serialized.
         /// Where Debian puts the programs of the newest version; nil where there is no server.
         private static let programs: String? = {
             let root = "/usr/lib/postgresql"

@@ -158,13 +158,22 @@ struct ReloadTests {
 
     @Test func whatNeedsARestartIsToldEachTime() throws {
         let gateway = try Self.gatewayWithFile()
-        let settings = "GATEWAY_READ_KEY=a_key\nGATEWAY_ADMIN_LISTEN=127.0.0.1:1\n"
+        let settings = """
+            GATEWAY_READ_KEY=a_key
+            GATEWAY_ADMIN_LISTEN=127.0.0.1:1
+            GATEWAY_PAYLOAD_DAYS=3
+            STRIPE_API_KEY=sk_test
+
+            """
         try gateway.write("GATEWAY_READ_KEY=a_key\n", to: "gateway.env")
         try gateway.start()
         try gateway.write(settings, to: "gateway.env")
         for _ in 0..<2 {
             let log = try gateway.reload()
-            #expect(log.contains("\"setting\":\"admin-listen\"") && log.contains("next start"), "\(log)")
+            for setting in ["admin-listen", "GATEWAY_PAYLOAD_DAYS", "STRIPE_API_KEY"] {
+                #expect(log.contains("\"setting\":\"\(setting)\""), "\(log)")
+            }
+            #expect(log.contains("next start"), "\(log)")
             #expect(!log.contains("\"setting\":\"listen\""))
         }
         #expect(try gateway.ask("GET", "/v1/audit").status == 200)

@@ -32,7 +32,7 @@ struct OutboxTests {
         return try query.step() ? query.integer(0) : -1
     }
 
-    @Test("a report of a message that is gone says nothing of the message that has its number now", arguments: [true, false])
+    @Test("a report of a message that is gone is no word about the one with its number", arguments: [true, false])
     func numbersAreUsedAgain(isDelivered: Bool) throws {
         let ledger = try Ledger()
         let gone = try Self.waiting(1, "msg_gone", in: ledger)

@@ -157,9 +157,10 @@ extension GatewayHandler {
         _ ticket: ReplyTicket
     ) -> Disposition {
         guard authorize(request, .admin, &response) != nil else { return .done }
+        let clock = now
         return view(ticket, &response) { views throws(StorageError) -> LicenseView? in
             guard let license = try views.licenses.license(licenseID) else { return nil }
-            return LicenseView(license: license, seats: try views.licenses.seats(of: licenseID))
+            return LicenseView(license: license, seats: try views.licenses.seats(of: licenseID, now: clock))
         } _: { handler, found, response in
             guard let found else {
                 handler.write(.licenseNotFound, &response)

@@ -99,7 +99,6 @@ extension GatewayHandler {
     ) -> Disposition {
         if let views = reads.localViews {
             do throws(StorageError) {
-                views.reader.letGo()
                 return try then(self, try read(views), &response)
             } catch {
                 failRead(error, &response)

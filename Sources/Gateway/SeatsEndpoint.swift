@@ -4,6 +4,7 @@ internal import Licensing
 internal import Platform
 internal import ProviderKit
 internal import SQLStorage
+internal import SQLiteStorage
 internal import Storage
 
 /// `POST /v1/licenses/activate`, `…/validate` and `…/deactivate`, and the devices of a signed-in person.
@@ -108,12 +109,12 @@ extension GatewayHandler {
     ) -> Disposition {
         let address = ClientAddress.of(request, trusting: context.access.trustedProxies)
         let who = ClientAddress.countedAs(address)
-        let (key, readsElsewhere) = (asked.key, readsElsewhere)
+        let (key, readsElsewhere, clock) = (asked.key, readsElsewhere, now)
         return view(ticket, &response) { views throws(StorageError) -> Finding? in
-            guard let license = try views.licenses.license(typedKey: key) else { return nil }
+            guard let license = try views.licenses.license(typedKey: key, now: clock) else { return nil }
             return Finding(
                 license: license,
-                seats: try views.licenses.seats(of: license.id),
+                seats: try views.licenses.seats(of: license.id, now: clock),
                 row: readsElsewhere ? try views.reader.rowCopy(of: license.user, in: .production) : nil
             )
         } _: { handler, found, response throws(StorageError) in
@@ -326,13 +327,13 @@ extension GatewayHandler {
     private func token(_ license: LicenseRecord, _ seat: Seat) throws(StorageError) -> String {
         let moment = question.moment
         var entitlements: [String: UnixMillis?] = [:]
-        let row: RowCopy
-        if let views = reads.localViews {
-            row = try views.reader.rowCopy(of: license.user, in: .production)
+        let subscription: Subscription
+        if let reader = reads.local {
+            subscription = try reader.subscription(of: license.user, now: moment)
         } else {
-            row = try fetchedRow()
+            subscription = try fetchedRow().subscription()
         }
-        for entitlement in try row.subscription().entitlements where entitlement.isEntitled(at: moment) {
+        for entitlement in subscription.entitlements where entitlement.isEntitled(at: moment) {
             entitlements.updateValue(entitlement.end, forKey: entitlement.name)
         }
         // Only an entitlement that is there now comes so far; without it a token would have no end.

@@ -51,6 +51,8 @@
         /// Every read sees what was committed before it: no snapshot is kept.
         package func letGo() {}
 
+        package func readTogether(_ now: UnixMillis) {}
+
         /// A row, or what is left of an erased one, by one statement.
         private static let row = """
             SELECT version, updated_at, body FROM subscription WHERE user_id = $1 AND environment = $2

@@ -55,6 +55,13 @@ struct Erasure {
         try forgetTransfers(user, mark)
         // Whoever waits for news of the person gets the last of it only.
         try run("DELETE FROM outbox WHERE user_id = ?", user.value)
+        // A look at everyone that was cut off just behind this person begins anew.
+        let place = StoreMemory.reconcilePlace.rawValue
+        if let text = try transaction.meta(place),
+            text.utf8.reversed().starts(with: " user \(user.value)".utf8.reversed())
+        {
+            try transaction.setMeta(place, nil)
+        }
         for environment in StoreEnvironment.allCases { try forgetRow(user, environment, moment, &changed) }
         var ingestion = Ingestion(policy: policy, transaction: transaction)
         _ = try ingestion.recomputeAll(remaining, moment, except: user)

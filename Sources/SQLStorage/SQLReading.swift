@@ -12,6 +12,9 @@ package protocol SQLReading: AnyObject {
     /// The rows of several users, in one round trip where that is more than one call.
     func rowCopies(of keys: [(UserID, StoreEnvironment)]) throws(StorageError) -> [RowCopy]
 
+    /// What follows is read from one snapshot as far as the engine keeps one, no older than the newest commit.
+    func readTogether(_ now: UnixMillis) throws(StorageError)
+
     /// Ends the snapshot, if one is kept: before the thread sleeps, and before anything is read that must be new.
     func letGo()
 }

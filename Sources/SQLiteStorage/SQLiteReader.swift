@@ -95,8 +95,29 @@ package final class SQLiteReader: SQLReading {
         return try isFound.get() ? (erased.integer(0), UnixMillis(erased.integer(1))) : nil
     }
 
+    package func readTogether(_ now: UnixMillis) throws(StorageError) { try keepSnapshot(now) }
+
+    /// What a person is entitled to, as values.
+    package func subscription(of user: UserID, now: UnixMillis) throws(StorageError) -> Subscription {
+        let id = Array(user.value.utf8)
+        var body: [UInt8]?
+        try unsafe id.withUnsafeBufferPointer { bytes throws(StorageError) in
+            try unsafe withRow(of: UnsafeRawBufferPointer(bytes), in: .production, now: now) { row in
+                switch row {
+                case .some(let row):
+                    var copy: [UInt8] = []
+                    for index in 0..<row.body.count { copy.append(row.body[index]) }
+                    body = copy
+                case .none: break
+                }
+            }
+        }
+        return try body.map { bytes throws(StorageError) in try SubscriptionRow.decode(bytes) } ?? Subscription()
+    }
+
     /// Makes sure of a snapshot no older than the newest commit, and says which commit was the newest known before it.
-    private func keepSnapshot(_ now: UnixMillis) throws(StorageError) -> Int {
+    @discardableResult
+    func keepSnapshot(_ now: UnixMillis) throws(StorageError) -> Int {
         if let snapshot, isSnapshotGood(now) { return snapshot.commits }
         letGo()
         let known = commits.value

@@ -184,7 +184,7 @@ public struct Doctor {
             return
         }
         for problem in examination.problems {
-            add("database", .broken, "\(path) is damaged: \(problem)", hint: "stop the gateway and restore a backup")
+            add("database", .broken, "\(path) is damaged: \(problem)", hint: configuration.location.repair)
         }
         if let problem = examination.schemaProblem {
             add("database", .broken, problem)

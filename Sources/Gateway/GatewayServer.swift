@@ -78,7 +78,7 @@ public final class GatewayServer: Sendable {
             throw ConfigurationError(
                 configuration.location.name,
                 error.description,
-                hint: hint(for: error)
+                hint: hint(for: error, configuration.location)
             )
         }
         let loopCount = max(1, ProcessInfo.processInfo.activeProcessorCount)
@@ -154,12 +154,12 @@ public final class GatewayServer: Sendable {
         }
     }
 
-    private static func hint(for error: StorageError) -> String {
+    private static func hint(for error: StorageError, _ location: any DatabaseLocation) -> String {
         switch error {
         case .damaged: "entitlement-gateway doctor tells what is wrong with it; put the last backup in its place"
         case .busy: "another program holds it; is a gateway running on it already?"
         case .full: "make room on the disk"
-        case .unavailable, .overloaded: "--database names a file in a folder that can be written"
+        case .unavailable, .overloaded: location.hint
         case .wrongSchema: "--database names another file"
         }
     }

@@ -151,7 +151,8 @@
             }
             close()
             wasInTheWay = false
-            if !wasTold {
+            // Whoever makes the tables may find out first that the database is to be made, and says itself what is wrong.
+            if !wasTold, use != .migrating, use != .founding {
                 Log.warning("the database is not there", ("database", .string(address.name)), ("reason", .string(text)))
             }
             wasTold = true

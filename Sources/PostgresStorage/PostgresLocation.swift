@@ -13,6 +13,10 @@
         }
 
         package var name: String { address.name }
+        package var hint: String {
+            "psql with the same address tells whether the server is there and lets this user in"
+        }
+        package var repair: String { "set it so in postgresql.conf: what was acknowledged must survive a power cut" }
         /// In the working directory.
         package var besides: String { "gateway" }
         /// Whether it is there is known when it is asked.

@@ -48,7 +48,7 @@ package struct DatabaseCopy {
             return
         }
         for table in ["event", "subscription", "api_key", "license"]
-        where try target.integer("SELECT count(*) FROM (SELECT 1 FROM \(table) LIMIT 1) AS some") > 0 {
+        where try target.integer("SELECT count(*) FROM (SELECT 1 FROM \(table) LIMIT 1) AS found") > 0 {
             throw .wrongSchema("\(to.name) is not empty; a copy needs a new database")
         }
         try target.beginWriting()

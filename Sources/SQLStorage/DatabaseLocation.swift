@@ -15,6 +15,12 @@ package protocol DatabaseLocation: Sendable {
     /// For people: holds no password.
     var name: String { get }
 
+    /// What helps when it cannot be used.
+    var hint: String { get }
+
+    /// What helps when the engine finds something wrong with it.
+    var repair: String { get }
+
     /// What the paths of the files begin with that hold secrets of this gateway and do not belong into the database.
     var besides: String { get }
 

@@ -12,6 +12,8 @@ package struct SQLiteLocation: DatabaseLocation {
     }
 
     package var name: String { path }
+    package var hint: String { "--database names a file in a folder that can be written" }
+    package var repair: String { "stop the gateway and restore a backup" }
     package var besides: String { path }
     package var isThere: Bool { PrivateFile.isThere(path) }
 

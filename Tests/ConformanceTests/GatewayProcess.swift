@@ -19,6 +19,16 @@ final class GatewayProcess {
     private(set) var port: UInt16 = 0
 
     var databasePath: String { folder.file("gateway.db") }
+
+    /// Where a server is that every case gets a database of its own on, such as `postgres://gateway@127.0.0.1:5432`; nil for
+    /// files.
+    static var server: String? { ProcessInfo.processInfo.environment["CONFORMANCE_SERVER"] }
+
+    private var database: String {
+        guard let server = Self.server else { return databasePath }
+        // Names on a server are short; the folder's own end is not found twice.
+        return server + "/case_" + folder.path.suffix(32).filter { $0.isLetter || $0.isNumber }
+    }
     var logPath: String { folder.file("gateway.log") }
 
     init(
@@ -47,7 +57,7 @@ final class GatewayProcess {
         for _ in 0..<3 {
             port = try freePort()
             let process = try launch(
-                ["serve", "--listen", "127.0.0.1:\(port)", "--database", databasePath]
+                ["serve", "--listen", "127.0.0.1:\(port)", "--database", database]
                     + (configPath.map { ["--config", $0] } ?? []),
                 environment: fullEnvironment,
                 output: logPath
@@ -84,7 +94,7 @@ final class GatewayProcess {
         seconds: Double
     ) throws(ConformanceError) -> (status: ProcessEnd, output: String, errors: String) {
         var environment = fullEnvironment
-        environment["GATEWAY_DATABASE"] = databasePath
+        environment["GATEWAY_DATABASE"] = database
         environment["GATEWAY_CONFIG"] = configPath
         environment["GATEWAY_LISTEN"] = "127.0.0.1:\(port)"
         Self.apply(changes, to: &environment)

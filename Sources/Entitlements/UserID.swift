@@ -1,7 +1,7 @@
 /// The seller's own id of a person.
 ///
 /// Any valid UTF-8 of 1 to 255 bytes without control characters or white space at its ends, not `.` or `..` (proxies fold
-/// them in a path), and none of the words that stand for nobody. A UUID is kept in lower case, because stores and databases
+/// them in a path), none of the words that stand for nobody, and no anonymous id of RevenueCat. A UUID is kept in lower case, because stores and databases
 /// disagree about the case of the same UUID.
 public struct UserID: Hashable, Comparable, Sendable {
     public let value: String
@@ -15,6 +15,9 @@ public struct UserID: Hashable, Comparable, Sendable {
         "nan", "(null)", "no_user", "unidentified", "",
     ]
 
+    /// RevenueCat's name for somebody who has not signed in. What they bought waits for a link to a user.
+    public static let anonymousPrefix = "$RCAnonymousID:"
+
     /// Nil when the text is no user id.
     public init?(_ text: String) {
         var text = text
@@ -26,7 +29,7 @@ public struct UserID: Hashable, Comparable, Sendable {
         for scalar in text.unicodeScalars where scalar.properties.generalCategory == .control {
             return nil
         }
-        guard !UserID.blocked.contains(text.lowercased()) else { return nil }
+        guard !UserID.blocked.contains(text.lowercased()), !text.hasPrefix(UserID.anonymousPrefix) else { return nil }
         if count == 36, UserID.isUUID(Array(text.utf8)) {
             text = text.lowercased()
         }

@@ -21,7 +21,9 @@ extension GatewayHandler {
         guard let body = members(of: request, known: ["until", "reason", "entitlement", "grant_id"], &response) else {
             return .done
         }
-        guard let reason = body["reason"]?.string, !reason.isEmpty, reason.utf8.count <= Self.reasonBytesMax else {
+        guard let reason = body["reason"]?.string, reason.contains(where: { !$0.isWhitespace }),
+            reason.utf8.count <= Self.reasonBytesMax
+        else {
             return refuse("reason: expected a text, for whoever asks later why", &response)
         }
         guard let untilJSON = body["until"] else {

@@ -30,10 +30,13 @@ public struct VerifiedDelivery: Sendable {
     public let body: [UInt8]
     /// The event's id as the signed headers tell it, for providers whose body has none.
     public let eventID: String?
+    /// When it came; nil for what never came over the line.
+    public let receivedAt: UnixMillis?
 
-    public init(verified body: [UInt8], eventID: String? = nil) {
+    public init(verified body: [UInt8], eventID: String? = nil, receivedAt: UnixMillis? = nil) {
         self.body = body
         self.eventID = eventID
+        self.receivedAt = receivedAt
     }
 }
 

@@ -337,36 +337,6 @@ final class SQLiteWriter {
 
     // MARK: - The election of all rows anew
 
-    /// How far the election has come.
-    private struct Election {
-        var last: PurchaseKey = 0
-        var purchases = 0
-        var changed = 0
-        /// How long to wait for other work before the next step.
-        var pauseMillis = 0
-        /// How many purchases the next step takes: one at a time where one of them cannot be read.
-        var step = batchMax
-        /// A database that takes no write is not asked again at once.
-        private static let pauseAfterFailure = 1000
-
-        /// Goes on behind a purchase that cannot be read: it keeps what it gave, and holds up nobody else.
-        func after(_ error: StorageError, at keys: [PurchaseKey]) -> Election {
-            var next = self
-            guard case .damaged(let reason) = error, let last = keys.last else {
-                next.pauseMillis = Self.pauseAfterFailure
-                return next
-            }
-            next.pauseMillis = 0
-            guard keys.count == 1 else {
-                next.step = 1
-                return next
-            }
-            Log.error("a purchase cannot be read", ("purchase", .integer(last)), ("reason", .string(reason)))
-            (next.last, next.step) = (last, batchMax)
-            return next
-        }
-    }
-
     /// A few purchases of an election that goes through all of them, in a transaction of its own, so that deliveries wait
     /// no longer than for one of their own batches.
     private func electSome() {
@@ -545,6 +515,8 @@ final class SQLiteWriter {
         known.bind(3, request.user.value)
         let isKnown = try known.step()
         known.reset()
+        var request = request
+        request.samePerson = try Ingestion(policy: policy, transaction: transaction).users(among: request.samePerson)
         let event = ManualProvider.event(adding: request, eventID: eventID("identity"))
         _ = try ingest(event, &changed)
         try audit("identity", request.user, request.by, "\(request.provider.name) \(request.externalID)")

@@ -78,7 +78,7 @@ public struct IdentityRequest: Hashable, Sendable {
     public var user: UserID
     public var provider: ProviderID
     public var externalID: String
-    /// Other user ids that are the same person by this statement.
+    /// Other ids that are the same person by this statement, if they are users at all.
     public var samePerson: [UserID]
     public var by: Actor
 

@@ -129,8 +129,14 @@ struct RevenueCatAPITests {
                 renews: false
             ),
             Status(fields: ["status": #""something_new""#], condition: .active),
-            Status(fields: ["status": #""something_new""#, "gives_access": "false"], condition: nil),
-            Status(fields: ["status": #""unknown""#, "gives_access": "false"], condition: nil),
+            Status(
+                fields: ["status": #""something_new""#, "gives_access": "false"],
+                condition: .ended(at: at.adding(millis: -5000))
+            ),
+            Status(
+                fields: ["status": #""unknown""#, "gives_access": "false"],
+                condition: .ended(at: at.adding(millis: -5000))
+            ),
             Status(fields: ["status": #""incomplete""#, "gives_access": "false"], condition: .incomplete),
             Status(fields: ["environment": #""moon""#], condition: nil),
             Status(fields: ["current_period_ends_at": "null", "ends_at": "null"], condition: nil),

@@ -57,7 +57,8 @@ enum ReconcileCommand: Command {
     private static func tell(_ report: ReconcileReport) {
         for entry in report.unread {
             let reasons = entry.reasons.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
-            Terminal.error("\(entry.user ?? "a parked purchase") was left out: \(reasons.joined(separator: "; "))")
+            let what = entry.list.map { "the list of \($0)" } ?? entry.user ?? "a parked purchase"
+            Terminal.error("\(what) was left out: \(reasons.joined(separator: "; "))")
         }
         var text = report.isDryRun ? "nothing was written: " : ""
         text += "\(report.looked) looked at, \(report.differenceCount) different"

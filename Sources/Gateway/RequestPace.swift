@@ -31,6 +31,11 @@ struct RequestPace {
         return ahead <= allowed ? now : MonotonicNanos(value: now.value + ahead - allowed)
     }
 
+    /// Nothing is asked before this moment: the provider said so.
+    mutating func rest(until moment: MonotonicNanos) {
+        restsUntil = max(restsUntil ?? moment, moment)
+    }
+
     func isResting(_ now: MonotonicNanos) -> Bool {
         restsUntil.map { now < $0 } ?? false
     }

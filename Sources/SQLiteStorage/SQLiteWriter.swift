@@ -255,11 +255,6 @@ final class SQLiteWriter {
         let tasks = ProviderTasks(database: database)
         switch command {
         case .keep(let task): return try tasks.keep(task).map { .taskKept(id: $0) } ?? .ingested(.duplicate)
-        case .took(let incoming, let finished, let next):
-            let outcome = try ingest(incoming, &changed)
-            if let finished { try tasks.remove(finished) }
-            for task in next { _ = try tasks.keep(task) }
-            return .ingested(outcome)
         case .postpone(let id, let moment): try tasks.postpone(id, until: moment)
         case .done(let id): try tasks.remove(id)
         }
@@ -289,6 +284,11 @@ final class SQLiteWriter {
         if reading.isTrial { try database.execute("SAVEPOINT trial") }
         var outcomes: [EventOutcome] = []
         for event in reading.events { outcomes.append(try ingest(event, &changed)) }
+        if !reading.isTrial {
+            let tasks = ProviderTasks(database: database)
+            if let finished = reading.finishes { try tasks.remove(finished) }
+            for task in reading.then { _ = try tasks.keep(task) }
+        }
         var differences: [AnswerDifference] = []
         for change in transaction.changes.recorded[recorded...] {
             if let difference = try AnswerDifference(change) { differences.append(difference) }
@@ -545,6 +545,7 @@ final class SQLiteWriter {
         if result == .owned(isNew: true) {
             let detail = "\(submission.event.provider.name) \(submission.id.value)"
             try audit("submit", submission.user, submission.by, detail)
+            for task in submission.thenIfNew { _ = try tasks.keep(task) }
         }
         return .submitted
     }

@@ -97,6 +97,13 @@ extension GatewayHandler {
                     &response
                 )
             }
+            // Whoever may say so of themselves begins with a free month again and again.
+            guard asker.bearer == nil || !isAllowed else {
+                var problem = Problem.forbidden
+                problem.detail = "allow_introductory_offer: only a key may allow it"
+                write(problem, &response)
+                return .done
+            }
             wanted = .introductoryOffer(productID: product, isAllowed: isAllowed, transactionID: transaction)
         default: return refuse("expected either offer_id or allow_introductory_offer", &response)
         }

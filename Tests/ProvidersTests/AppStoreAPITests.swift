@@ -225,6 +225,26 @@ internal import Testing
         #expect(isEntitled == (status == 1 || status == 4), "\(outcome)")
     }
 
+    @Test("that nothing is said of a refund takes one back that is older than an hour, and no younger one")
+    func silence() throws {
+        for (minutes, isEntitled) in [(50, false), (70, true)] as [(Int64, Bool)] {
+            let told = UnixMillis(Self.now.value - minutes * 60_000)
+            let refund = try Fixture.event(
+                "refund",
+                [
+                    "/signedDate": .integer(told.value), "/data/status": .null, "/data/renewalInfo": .null,
+                    "/data/transaction": Self.transaction([
+                        "revocationDate": .integer(told.value), "revocationReason": .integer(0),
+                        "signedDate": .integer(told.value),
+                    ]),
+                ]
+            )
+            let played = try Self.play(["/subscriptions/": (200, Self.statuses())])
+            let outcome = try #require(Fixture.outcome([refund] + played.events))
+            #expect(outcome.lines.contains { $0.end.map { $0 > Self.now } ?? true } == isEntitled, "\(minutes)")
+        }
+    }
+
     @Test("a period that is over stays over when it is read days later, and ends when it ended")
     func longOver() throws {
         let ended = UnixMillis(Self.now.value - 5 * Self.day)

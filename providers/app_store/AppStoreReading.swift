@@ -73,8 +73,13 @@ struct AppStoreReading {
         let goesOn = status == 1 || status == 3 || status == 4
         if !goesOn, let taken = try transaction.revocation(status == 5 ? .whole : nil, at: moment) { return taken }
         let isTakenBack = try transaction.fields.time("revocationDate") != nil
-        return !isTakenBack && (status == nil || status == 1 || status == 4) ? transaction.reversal(at: moment) : nil
+        guard !isTakenBack, status == nil || status == 1 || status == 4 else { return nil }
+        return transaction.reversal(at: moment.adding(millis: -Self.silenceMillis))
     }
+
+    /// What Apple does not say of a refund counts as an hour old: not all of its servers know of one at once, and a
+    /// notification of the last hour is believed before their silence.
+    private static let silenceMillis: Int64 = 3_600_000
 }
 
 extension AppStoreStanding {

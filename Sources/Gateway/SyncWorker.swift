@@ -115,8 +115,8 @@ final class SyncWorker {
         while true {
             reader.letGo()
             _ = mailbox.wait(milliseconds: millisecondsToNext())
-            mailbox.drain(into: &messages)
-            if messages.isEmpty, mailbox.isClosed { break }
+            let isLast = mailbox.drain(into: &messages)
+            if messages.isEmpty, isLast { break }
             for message in messages {
                 switch message {
                 case .sync(let subject, let manner, let reply): begin(subject, manner, reply)

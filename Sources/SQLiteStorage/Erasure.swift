@@ -51,6 +51,12 @@ struct Erasure {
         )
         // Whoever waits for news of the person gets the last of it only.
         try run("DELETE FROM outbox WHERE user_id = ?", user.value)
+        // A look at everyone that was cut off just behind this person begins anew.
+        try run(
+            "DELETE FROM meta WHERE name = ?2 AND substr(CAST(value AS TEXT), -length(?1) - 6) = ' user ' || ?1",
+            user.value,
+            StoreMemory.reconcilePlace.rawValue
+        )
         for environment in StoreEnvironment.allCases { try forgetRow(user, environment, moment, &changed) }
         var ingestion = Ingestion(policy: policy, transaction: transaction)
         _ = try ingestion.recomputeAll(remaining, moment, except: user)

@@ -92,8 +92,8 @@ final class SQLiteWriter {
         while true {
             let pause = election.map { min($0.pauseMillis, millisToNextTurn) } ?? millisToNextTurn
             _ = mailbox.wait(milliseconds: pause)
-            mailbox.drain(into: &waiting)
-            if waiting.isEmpty, mailbox.isClosed { break }
+            let isLast = mailbox.drain(into: &waiting)
+            if waiting.isEmpty, isLast { break }
             if MonotonicNanos.now() >= othersLookedFor.adding(milliseconds: Self.othersMillis) { lookForOthers() }
             electSome()
             if waiting.isEmpty { lookForTurns() }
@@ -344,8 +344,27 @@ final class SQLiteWriter {
         var changed = 0
         /// How long to wait for other work before the next step.
         var pauseMillis = 0
+        /// How many purchases the next step takes: one at a time where one of them cannot be read.
+        var step = batchMax
         /// A database that takes no write is not asked again at once.
-        static let pauseAfterFailure = 1000
+        private static let pauseAfterFailure = 1000
+
+        /// Goes on behind a purchase that cannot be read: it keeps what it gave, and holds up nobody else.
+        func after(_ error: StorageError, at keys: [PurchaseKey]) -> Election {
+            var next = self
+            guard case .damaged(let reason) = error, let last = keys.last else {
+                next.pauseMillis = Self.pauseAfterFailure
+                return next
+            }
+            next.pauseMillis = 0
+            guard keys.count == 1 else {
+                next.step = 1
+                return next
+            }
+            Log.error("a purchase cannot be read", ("purchase", .integer(last)), ("reason", .string(reason)))
+            (next.last, next.step) = (last, batchMax)
+            return next
+        }
     }
 
     /// A few purchases of an election that goes through all of them, in a transaction of its own, so that deliveries wait
@@ -354,11 +373,12 @@ final class SQLiteWriter {
         guard var election else { return }
         var changed: [ChangedRow] = []
         var isDone = false
+        var keys: [PurchaseKey] = []
         do throws(StorageError) {
             let query = try database.prepare("SELECT id FROM purchase WHERE id > ? ORDER BY id LIMIT ?")
             query.bind(1, election.last)
-            query.bind(2, Int64(Self.batchMax))
-            var keys: [PurchaseKey] = []
+            query.bind(2, Int64(election.step))
+            keys = []
             while try query.step() { keys.append(query.integer(0)) }
             query.reset()
             try beginBatch()
@@ -375,7 +395,7 @@ final class SQLiteWriter {
         } catch {
             abandon()
             measurements.failures.add()
-            self.election?.pauseMillis = Election.pauseAfterFailure
+            self.election = election.after(error, at: keys)
             return
         }
         publish(changed)

@@ -211,6 +211,16 @@ struct AppStoreTests {
         #expect(try gateway.entitlement(of: "u1")["version"] == 0)
     }
 
+    /// As one that a delivery tells of.
+    @Test func whatIsHandedInBringsItsLicence() throws {
+        let gateway = try Self.gateway(config: #"{"licenses":{"issue_on":["app_store"]}}"#).start()
+        for _ in 0..<2 {
+            #expect(try Self.submit(gateway, Self.transaction()).status == 200)
+            let licenses = try gateway.ask("GET", "/v1/users/\(Self.user)").json()["licenses"]?.array ?? []
+            #expect(licenses.map(\.["source"]) == ["purchase"])
+        }
+    }
+
     // MARK: - Offers
 
     @Test func offersAreSignedByTheKeyThatWasSet() throws {

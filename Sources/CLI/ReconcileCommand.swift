@@ -38,7 +38,8 @@ enum ReconcileCommand: Command {
                 let share = progress.total == 0 ? 1 : Double(progress.passed) / Double(progress.total)
                 line.show(
                     share,
-                    "\(progress.passed) passed, \(progress.differences) different, \(progress.unread) left out"
+                    (progress.pages > 0 ? "\(progress.pages) pages of lists read, " : "")
+                        + "\(progress.passed) passed, \(progress.differences) different, \(progress.unread) left out"
                 )
             } found: { difference in
                 guard !asJSON else { return }

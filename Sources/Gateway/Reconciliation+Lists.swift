@@ -11,6 +11,10 @@ extension Reconciliation {
     private static let overlapMillis: Int64 = 3_600_000
     /// The end of a reading lies so far back that no provider's clock takes it for the future.
     private static let behindMillis: Int64 = 60_000
+    /// The oldest that is asked for is a little younger than what a provider still keeps.
+    private static let marginMillis: Int64 = 3_600_000
+    /// Pages of one list in one look; more than that is a list that goes round in a circle.
+    private static let pagesMax = 100_000
     /// How long a provider knows the token of a page, at the least that is hoped for.
     private static let tokenDays = 1
 
@@ -33,6 +37,7 @@ extension Reconciliation {
         var isResumed = page.token != nil
         // A page that could not be written stays the place, so that the next look reads it again; the others are read.
         var keepsPlace = !options.isDryRun
+        var pages = 0
         while !isStopped() {
             guard let seen = look(at: page, of: list) else { return }
             take(seen, found)
@@ -59,6 +64,13 @@ extension Reconciliation {
             if keepsPlace { try remember(memory, ListPlace(page).text) }
             progress(state)
             if page.token == nil { return }
+            pages += 1
+            guard pages < Self.pagesMax else {
+                return report.add(
+                    SyncReport(unreachable: [list.provider: "its list has no end"]),
+                    of: "\(list.provider.name) \(list.list.name)"
+                )
+            }
         }
     }
 
@@ -73,7 +85,7 @@ extension Reconciliation {
         {
             return APIListPage(list: list.list.name, from: known.from, until: known.until, token: token)
         }
-        let oldest = now.adding(days: -list.list.days)
+        let oldest = now.adding(days: -list.list.days).adding(millis: Self.marginMillis)
         // Where the last reading came to its end, there the next one begins.
         let from = known.map { $0.token == nil ? $0.until.adding(millis: -Self.overlapMillis) : $0.from } ?? oldest
         let until = now.adding(millis: -Self.behindMillis)

@@ -202,6 +202,19 @@ struct AppStoreAPITests {
         }
     }
 
+    @Test func whatAppleWasToBeToldOfSomebodyErasedIsForgotten() throws {
+        let store = try FakeAppStore(Self.apple)
+        store.fail("/appAccountToken", .body(503, "{}"))
+        let gateway = try Self.gateway(store).start()
+        let now = Clock.millis
+        let signed = Self.transaction(token: nil, bought: now - Self.day, expires: now + Self.day)
+        try Self.submit(gateway, signed, ",\"user_id\":\"\(Self.user.uppercased())\"")
+        let waiting = "SELECT count(*) FROM provider_task"
+        #expect(try SQLDatabase(gateway.database).text(waiting) == "1")
+        #expect(try gateway.ask("DELETE", "/v1/users/\(Self.user)").status == 204)
+        #expect(try SQLDatabase(gateway.database).text(waiting) == "0")
+    }
+
     // MARK: - Notifications that were sent and did not arrive
 
     private static func reconcile(_ gateway: RunningGateway, _ words: String...) throws -> (ProcessEnd, JSONValue) {

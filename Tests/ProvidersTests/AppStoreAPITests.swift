@@ -289,14 +289,14 @@ internal import Testing
         var wrong = AppleSigner.Mode.allCases.filter { $0 != .good }.map { Self.statuses(mode: $0) }
         wrong += [
             Self.statuses(changes: ["bundleId": .string("com.example.other")]),
-            Self.statuses(changes: ["appAppleId": .integer(5)]), Self.statuses(changes: ["environment": .null]),
+            Self.statuses(changes: ["appAppleId": .integer(5)]), Self.statuses(changes: ["data": .null]),
             Self.statuses(changes: ["environment": .string("Sandbox")]),
             Self.statuses(changes: ["environment": .string("Xcode")]),
             Self.statuses(1, Self.transaction(["bundleId": .string("com.example.other")])),
             Self.statuses(1, Self.transaction(["environment": .string("Sandbox")])),
             Self.statuses(1, Self.transaction(["originalTransactionId": .string("1"), "transactionId": .string("2")])),
             Self.statuses(1, Self.transaction(), Self.renewal(["originalTransactionId": .string("1")])),
-            .object(["data": .array([])]), .array([]), .null,
+            .array([]), .null,
         ]
         for answer in wrong {
             let played = try Self.play(["/subscriptions/": (200, answer)])
@@ -306,6 +306,12 @@ internal import Testing
             let answer = JSON.object(["signedTransactionInfo": Self.signed(Self.transaction(), mode)])
             #expect(try Self.play(["/transactions/": (200, answer)]).failure != nil)
         }
+    }
+
+    @Test("what is round the signed texts may be left out")
+    func bareAnswer() throws {
+        let none: [String: JSON] = ["bundleId": .null, "appAppleId": .null, "environment": .null]
+        #expect(try Self.play(["/subscriptions/": (200, Self.statuses(changes: none))]).state != nil)
     }
 
     // MARK: - Failures

@@ -17,7 +17,11 @@ struct ProviderTasks {
     /// What a reading finishes, and what it asks for.
     func follow(_ reading: ProviderReading) throws(StorageError) {
         if let finished = reading.finishes { try remove(finished) }
-        for task in reading.then { _ = try keep(task) }
+        try keep(all: reading.then)
+    }
+
+    func keep(all tasks: [ProviderTask]) throws(StorageError) {
+        for task in tasks { _ = try keep(task) }
     }
 
     /// The id of the task, new or known; nil for a reading of an event that was taken in already.

@@ -542,13 +542,12 @@ final class SQLiteWriter {
         let result = try ingestion.submit(submission, claimEventID: eventID("identity"))
         changed += ingestion.changedRows
         try licenses.issue(for: ingestion.workedOut, policy, now: submission.by.at)
-        let tasks = ProviderTasks(database: database)
-        for task in submission.then { _ = try tasks.keep(task) }
+        try ProviderTasks(database: database).keep(all: submission.then)
         guard result != .ownedByAnother else { return .ownedByAnother }
         if result == .owned(isNew: true) {
             let detail = "\(submission.event.provider.name) \(submission.id.value)"
             try audit("submit", submission.user, submission.by, detail)
-            for task in submission.thenIfNew { _ = try tasks.keep(task) }
+            try ProviderTasks(database: database).keep(all: submission.thenIfNew)
         }
         return .submitted
     }

@@ -95,7 +95,9 @@ let package = Package(
         ),
         .executableTarget(
             name: "Bench",
-            dependencies: ["Storage", "Entitlements", "Crypto", "CSQLite"],
+            dependencies: [
+                "Storage", "Entitlements", "Crypto", "ProviderKit", "Providers", "TestSupport", "CSQLite",
+            ],
             swiftSettings: strict
         ),
 

@@ -3,6 +3,7 @@ internal import Foundation
 internal import HTTPServer
 internal import Platform
 internal import ProviderKit
+internal import Providers
 internal import SQLiteStorage
 internal import Storage
 
@@ -114,6 +115,15 @@ public struct Doctor {
             let isMapped = configuration.policy.products[ProviderID(name)] != nil
             let grants = "every product grants \(configuration.policy.defaultEntitlement)"
             add("provider", .ok, "\(name) is on, \(isMapped ? "its products are mapped" : grants)")
+        }
+        if registry.adapters[AppStoreAdapter.name.name] != nil, registry.appStoreAPIs.isEmpty {
+            add(
+                "provider",
+                .off,
+                "app_store is not asked what no notification told",
+                hint:
+                    "set \(AppStoreSettings.keyIDVariable), \(AppStoreSettings.issuerVariable) and \(AppStoreSettings.keyVariable)"
+            )
         }
         for (name, variable) in registry.off.sorted(by: { $0.key < $1.key }) {
             add("provider", .off, "\(name) is off", hint: "set \(variable) to turn it on")

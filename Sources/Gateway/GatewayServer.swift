@@ -53,7 +53,7 @@ public final class GatewayServer: Sendable {
             throw ConfigurationError("/licenses/issue_on", "\(provider.name): no such provider")
         }
         announce(registry, configuration)
-        let apis = try ProviderAPIs.all(configuration.environment, registry.manifests)
+        let apis = try ProviderAPIs.all(configuration.environment, registry)
         let addresses = try addresses(configuration)
         let tls = try configuration.tls?.load()
         // Filled when the loops run; until then nobody waits for a change.

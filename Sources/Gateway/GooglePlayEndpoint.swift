@@ -132,7 +132,7 @@ extension GatewayHandler {
 
     /// What a delivery came to that had to be looked at.
     func finishDelivery(_ provider: String, _ eventID: String, _ report: SyncReport, _ response: inout Response) {
-        guard case .ingested(let outcome)? = report.result?.value else {
+        guard let outcome = report.result?.value.outcome else {
             context.webhooks[provider]?.failed.add()
             write(.providerUnavailable(provider), &response)
             return

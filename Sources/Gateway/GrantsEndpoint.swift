@@ -127,7 +127,15 @@ extension GatewayHandler {
 
     /// The members of a JSON object; one that is not known is refused, because it is a misspelt one.
     func members(of request: Request, known: Set<String>, _ response: inout Response) -> [String: JSON]? {
-        guard let members = JSON(unsafe [UInt8](request.body))?.object else {
+        unsafe members(in: request.body, known: known, &response)
+    }
+
+    func members(
+        in body: UnsafeRawBufferPointer,
+        known: Set<String>,
+        _ response: inout Response
+    ) -> [String: JSON]? {
+        guard let members = JSON(unsafe [UInt8](body))?.object else {
             write(.badRequest("the body: expected a JSON object"), &response)
             return nil
         }

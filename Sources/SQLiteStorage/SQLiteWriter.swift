@@ -220,7 +220,7 @@ final class SQLiteWriter {
             changed += try AddressPurge(database: database, transaction: transaction).forgetAll(policy, at: moment)
             return .ready
         case .license(let command): return .license(try licenses.perform(command))
-        case .providerTask(let command): return try perform(command, &changed)
+        case .providerTask(let command): return try ProviderTasks(database: database).perform(command)
         case .replay(let sequence, let incoming, let actor):
             return try replay(sequence, incoming, actor, &changed)
         case .adopt(let policy):
@@ -248,24 +248,6 @@ final class SQLiteWriter {
         }
     }
 
-    private func perform(
-        _ command: ProviderTaskCommand,
-        _ changed: inout [ChangedRow]
-    ) throws(StorageError) -> StoreResult {
-        let tasks = ProviderTasks(database: database)
-        switch command {
-        case .keep(let task): return try tasks.keep(task).map { .taskKept(id: $0) } ?? .ingested(.duplicate)
-        case .took(let incoming, let finished, let next):
-            let outcome = try ingest(incoming, &changed)
-            if let finished { try tasks.remove(finished) }
-            for task in next { _ = try tasks.keep(task) }
-            return .ingested(outcome)
-        case .postpone(let id, let moment): try tasks.postpone(id, until: moment)
-        case .done(let id): try tasks.remove(id)
-        }
-        return .taskChanged
-    }
-
     private func ingest(
         _ incoming: IncomingEvent,
         _ changed: inout [ChangedRow]
@@ -289,6 +271,7 @@ final class SQLiteWriter {
         if reading.isTrial { try database.execute("SAVEPOINT trial") }
         var outcomes: [EventOutcome] = []
         for event in reading.events { outcomes.append(try ingest(event, &changed)) }
+        if !reading.isTrial { try ProviderTasks(database: database).follow(reading) }
         var differences: [AnswerDifference] = []
         for change in transaction.changes.recorded[recorded...] {
             if let difference = try AnswerDifference(change) { differences.append(difference) }
@@ -531,12 +514,12 @@ final class SQLiteWriter {
         let result = try ingestion.submit(submission, claimEventID: eventID("identity"))
         changed += ingestion.changedRows
         try licenses.issue(for: ingestion.workedOut, policy, now: submission.by.at)
-        let tasks = ProviderTasks(database: database)
-        for task in submission.then { _ = try tasks.keep(task) }
+        try ProviderTasks(database: database).keep(all: submission.then)
         guard result != .ownedByAnother else { return .ownedByAnother }
         if result == .owned(isNew: true) {
             let detail = "\(submission.event.provider.name) \(submission.id.value)"
             try audit("submit", submission.user, submission.by, detail)
+            try ProviderTasks(database: database).keep(all: submission.thenIfNew)
         }
         return .submitted
     }

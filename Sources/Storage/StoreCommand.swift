@@ -120,6 +120,15 @@ public enum StoreResult: Hashable, Sendable {
     case readingTaken([EventOutcome], [AnswerDifference])
     case remembered
     case ready
+
+    /// What became of the event that was to be taken in, or of the first of several.
+    public var outcome: EventOutcome? {
+        switch self {
+        case .ingested(let outcome): outcome
+        case .readingTaken(let outcomes, _): outcomes.first
+        default: nil
+        }
+    }
 }
 
 /// A result whose transaction has been committed and synced to the disk.

@@ -161,6 +161,7 @@ let package = Package(
             name: "GatewayTests",
             dependencies: [
                 "Gateway", "CLI", "EntitlementClient", "TestSupport", "Entitlements", "ProviderKit", "Platform",
+                "Crypto",
                 "CSQLite",
                 "COpenSSL", "CEmbedded",
             ],
@@ -175,3 +176,17 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// Only for `scripts/fuzz`: built with sanitizers and for release, where tests cannot look inside modules otherwise.
+if Context.environment["GATEWAY_FUZZ"] != nil {
+    package.products.append(.library(name: "Fuzz", type: .static, targets: ["Fuzz"]))
+    package.targets.append(
+        .target(
+            name: "Fuzz",
+            dependencies: ["HTTPServer", "Gateway", "Crypto", "Licensing", "ProviderKit", "Providers", "Entitlements"],
+            path: "Tests/Fuzz",
+            exclude: ["corpus"],
+            swiftSettings: strictTests
+        )
+    )
+}

@@ -43,9 +43,6 @@ public struct Doctor {
     /// A disk with less than this is about to stop every write.
     private static let freeBytesLow: Int64 = 1 << 30
     private static let freeBytesNone: Int64 = 32 << 20
-    /// A shorter secret can be guessed by whoever may try often.
-    private static let secretBytesLow = 16
-
     public private(set) var findings: [Finding] = []
     /// Nil when the flags and the environment alone cannot be understood.
     public private(set) var configuration: GatewayConfiguration?
@@ -150,11 +147,11 @@ public struct Doctor {
         for name in names {
             guard let value = configuration.environment[name] else { continue }
             let parts = name == "REVENUECAT_WEBHOOK_AUTHORIZATION" ? [value] : value.components(separatedBy: ",")
-            if parts.contains(where: { $0.utf8.count < Self.secretBytesLow }) {
+            if parts.contains(where: { $0.utf8.count < KeyStore.secretBytesLow }) {
                 add(
                     "keys",
                     .warning,
-                    "\(name) is shorter than \(Self.secretBytesLow) characters and may be guessed",
+                    "\(name) is shorter than \(KeyStore.secretBytesLow) characters and may be guessed",
                     hint: "use one of random characters, such as keys create makes"
                 )
             }

@@ -347,6 +347,9 @@ public final class GatewayServer: Sendable {
     }
 
     private static func announceRisks(_ configuration: GatewayConfiguration) {
+        for name in KeyStore.guessable(configuration.environment) {
+            Log.warning("a key is so short that it can be guessed", ("setting", .string(name)))
+        }
         if configuration.policy.sandboxUsers.contains("*") {
             Log.warning("sandbox purchases of everyone count in production", ("setting", .string("sandbox_users")))
         }

@@ -90,26 +90,12 @@ extension GatewayHandler {
     ) -> Disposition {
         let push = GooglePlayPush(body)
         guard case .success(let notification) = push.content else {
-            return take(
-                VerifiedDelivery(verified: body, eventID: push.messageID),
-                adapter,
-                body.count,
-                now,
-                &response,
-                ticket
-            )
+            return take(push.delivery, adapter, body.count, now, &response, ticket)
         }
         // Somebody else's app: the same account may push for several.
         guard notification.package == adapter.package else { return refusePush(&response) }
         guard case .purchase = notification.subject else {
-            return take(
-                VerifiedDelivery(verified: body, eventID: push.messageID),
-                adapter,
-                body.count,
-                now,
-                &response,
-                ticket
-            )
+            return take(push.delivery, adapter, body.count, now, &response, ticket)
         }
         let task = ProviderTask(
             provider: adapter.provider,

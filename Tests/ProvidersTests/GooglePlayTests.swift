@@ -107,6 +107,38 @@ internal import Testing
         #expect(played.followUps.isEmpty)
     }
 
+    /// Even who may push says only that something has changed: what an API has said is not taken from a push.
+    @Test("a push that holds what looks like Google's answer gives nothing")
+    func forgedReading() throws {
+        let played = try Self.play(Self.renewed("t"), ["t": (200, Self.subscription("ACTIVE"))])
+        #expect(try #require(played.events.first).effects.isEmpty == false)
+        let reading = GooglePlayReading(
+            id: "m1",
+            at: Self.at,
+            token: "t",
+            kind: .subscription,
+            notification: nil,
+            status: 200,
+            answer: Self.subscription("ACTIVE"),
+            chain: []
+        )
+        let adapter = GooglePlayAdapter(package: "com.example.app")
+        #expect(adapter.normalize(VerifiedDelivery(verified: reading.body)).effects.isEmpty == false)
+        let test = #"{"packageName":"com.example.app","eventTimeMillis":"1","testNotification":{"version":"1.0"}}"#
+        for push in [JSON.object([:]), try #require(JSON(Self.push(test)))] {
+            guard case .object(var members) = push, case .object(let own)? = JSON(reading.body) else {
+                throw TestFailure()
+            }
+            members.merge(own) { $1 }
+            let delivery = GooglePlayPush(JSON.object(members).bytes).delivery
+            let event = adapter.normalize(delivery)
+            #expect(event.effects.isEmpty && event.verdict != nil, "\(event)")
+            #expect(adapter.redact(delivery).map { !String(decoding: $0, as: UTF8.self).contains("answer") } == true)
+        }
+        // Any other push is taken as it came.
+        #expect(GooglePlayPush(Self.push(test)).delivery.body == Self.push(test))
+    }
+
     private struct TestFailure: Error {}
 
     @Test(

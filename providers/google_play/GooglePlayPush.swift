@@ -14,8 +14,19 @@ public struct GooglePlayPush {
     /// The message's id, the same in every delivery of it; a digest of the body where there is none.
     public let messageID: String
     public let content: Result<GooglePlayNotification, Failure>
+    private let body: [UInt8]
+
+    /// The push as an event of its own, where nothing is to be looked at. What an API has said only the gateway itself writes
+    /// down: a push that pretends to hold that has lost it here, whoever may have signed it.
+    public var delivery: VerifiedDelivery {
+        guard case .object(var members) = JSON(body), members.removeValue(forKey: GooglePlayReading.name) != nil else {
+            return VerifiedDelivery(verified: body, eventID: messageID)
+        }
+        return VerifiedDelivery(verified: JSON.object(members).bytes, eventID: messageID)
+    }
 
     public init(_ body: [UInt8]) {
+        self.body = body
         let message = JSON(body)?["message"]
         let id = message?["messageId"]?.string ?? message?["message_id"]?.string
         guard let message, let id, !id.isEmpty else {

@@ -122,7 +122,11 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: strictTests
         ),
-        .testTarget(name: "CryptoTests", dependencies: ["Crypto", "TestSupport"], swiftSettings: strictTests),
+        .testTarget(
+            name: "CryptoTests",
+            dependencies: ["Crypto", "TestSupport", "COpenSSL"],
+            swiftSettings: strictTests
+        ),
         .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: strictTests),
         .testTarget(name: "OutboundTests", dependencies: ["Outbound", "TestSupport"], swiftSettings: strictTests),
         .testTarget(
@@ -153,7 +157,8 @@ let package = Package(
         .testTarget(
             name: "SQLiteStorageTests",
             dependencies: [
-                "SQLiteStorage", "Storage", "Entitlements", "ProviderKit", "Providers", "TestSupport", "CSQLite",
+                "SQLiteStorage", "Storage", "Entitlements", "ProviderKit", "Providers", "Crypto", "TestSupport",
+                "CSQLite",
             ],
             swiftSettings: strictTests
         ),

@@ -123,11 +123,12 @@ extension GatewayHandler {
 
     /// The same without the closing brace.
     func encodeOpenAnswer(_ clock: UnixMillis) throws(StorageError) -> AnswerSummary {
-        let found = try unsafe lookup.withUnsafeBufferPointer { bytes throws(StorageError) -> AnswerSummary? in
+        var found: AnswerSummary?
+        try unsafe lookup.withUnsafeBufferPointer { bytes throws(StorageError) in
             try unsafe reader.withRow(of: UnsafeRawBufferPointer(bytes), in: question.environment, now: clock) { row in
                 switch row {
-                case .some: AnswerEncoder.encode(question, row, into: &json)
-                case .none: nil
+                case .some: found = AnswerEncoder.encode(question, row, into: &json)
+                case .none: break
                 }
             }
         }

@@ -106,7 +106,7 @@ final class GatewayHandler: RequestHandler {
         storedKeys = context.storedKeys.map(KeyRing.Key.init)
         keys = KeyRing(context.environmentKeys + storedKeys)
         measurements = context.services.measurements.requests[loop]
-        reader = try context.store.makeReader(cacheBytes: context.services.cacheBytes)
+        reader = try context.store.makeReader(keepsRows: true)
         defaultEntitlement = context.defaultEntitlement.map { $0 }
         licenseReader = try LicenseReader(reader)
         access = LoopAccess(tokens: UserTokenVerifier(context.access.issuers), signing: context.signingKeys)

@@ -71,7 +71,8 @@ public final class GatewayServer: Sendable {
                 path: configuration.database,
                 policy: configuration.policy,
                 receivers: configuration.receivers.map(\.id),
-                listener: feed
+                listener: feed,
+                cacheBytes: cacheBytes
             ) { rows in
                 loops.post(.changed(rows))
             }
@@ -101,7 +102,6 @@ public final class GatewayServer: Sendable {
                 counting: started,
                 measurements: Measurements(loops: loopCount),
                 readiness: Readiness(),
-                cacheBytes: cacheBytes / loopCount,
                 sync: startedSync,
                 feed: feed,
                 receivers: configuration.receivers,

@@ -65,13 +65,14 @@ enum PersonExport {
         )
         json.separate()
         var text = JSONWriter()
-        let isKnown = try unsafe question.user.withUnsafeBufferPointer { bytes throws(StorageError) -> Bool in
+        var isKnown = false
+        try unsafe question.user.withUnsafeBufferPointer { bytes throws(StorageError) in
             try unsafe reader.withRow(of: UnsafeRawBufferPointer(bytes), in: environment, now: question.moment) { row in
                 switch row {
                 case .some:
                     _ = AnswerEncoder.encode(question, row, into: &text)
-                    return true
-                case .none: return false
+                    isKnown = true
+                case .none: break
                 }
             }
         }

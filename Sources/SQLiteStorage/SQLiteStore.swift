@@ -35,6 +35,7 @@ public final class SQLiteStore: Sendable {
     ///
     /// - Parameter receivers: Ids of those who are told of changed answers; nil for those who were told before.
     /// - Parameter listener: Who wants to see changes in this process.
+    /// - Parameter cacheBytes: What rows in memory may take beside the database's own pages, for all readers; 0 for none.
     /// - Parameter onChange: Called on the writer's thread after each commit with the rows that changed.
     /// - Parameter policy: What the seller has configured; nil for what the rows were made with (commands beside a gateway).
     /// - Throws: Why the database cannot be used.
@@ -43,6 +44,7 @@ public final class SQLiteStore: Sendable {
         policy configured: EntitlementPolicy?,
         receivers: [String]? = nil,
         listener: (any ChangeListener)? = nil,
+        cacheBytes: Int = 0,
         onChange: @escaping @Sendable ([ChangedRow]) -> Void
     ) throws(StorageError) -> SQLiteStore {
         _ = try Migrations.apply(to: path)
@@ -55,7 +57,7 @@ public final class SQLiteStore: Sendable {
             policy = try storedPolicy(path: path)
         }
         let measurements = WriterMeasurements()
-        let commits = CommitCounter()
+        let commits = CommitCounter(cacheBytes: cacheBytes)
         var failure: StorageError?
         do throws(SystemError) {
             let mailbox = try Mailbox<WriterMessage>(capacity: queueMax)
@@ -141,9 +143,9 @@ public final class SQLiteStore: Sendable {
 
     /// A reader for the calling thread.
     ///
-    /// - Parameter cacheBytes: What it may keep of rows in memory beside the database's own pages; 0 for nothing.
-    public func makeReader(cacheBytes: Int = 0) throws(StorageError) -> SQLiteReader {
-        try SQLiteReader(path: path, commits: commits, cacheBytes: cacheBytes)
+    /// - Parameter keepsRows: Whether it shares the rows in memory, where the store was opened with room for them.
+    public func makeReader(keepsRows: Bool = false) throws(StorageError) -> SQLiteReader {
+        try SQLiteReader(path: path, commits: commits, keepsRows: keepsRows)
     }
 
     /// Finishes what waits, and ends the writer.

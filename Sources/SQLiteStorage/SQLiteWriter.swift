@@ -2,7 +2,6 @@ internal import Crypto
 internal import Entitlements
 internal import Platform
 internal import Storage
-internal import Synchronization
 
 /// What is posted to the writer.
 struct WriterMessage: Sendable {
@@ -123,6 +122,7 @@ final class SQLiteWriter {
 
     private func othersWrote() {
         commits.stamps.markAll(commit: commits.value + 1)
+        commits.rows?.forgetAll()
         commits.increment()
         listener?.othersWrote()
     }
@@ -130,7 +130,11 @@ final class SQLiteWriter {
     /// Tells the readers what this commit has written; the last thing before anyone else is told.
     private func publish(_ changed: [ChangedRow]) {
         let commit = commits.value + 1
-        for row in changed { commits.stamps.mark(row.user, row.environment, commit: commit) }
+        for row in changed {
+            let hash = commits.stamps.hash(row.user, row.environment)
+            commits.stamps.mark(hash, commit: commit)
+            commits.rows?.forget(hash)
+        }
         commits.increment()
     }
 
@@ -544,28 +548,5 @@ final class SQLiteWriter {
         insert.bind(4, user?.value)
         insert.bind(5, detail)
         try insert.run()
-    }
-}
-
-/// Counts commits, so that a reader knows without a system call whether its snapshot is the newest, and may keep it.
-public final class CommitCounter: Sendable {
-    private let count = Atomic<Int>(0)
-    private let isSnapshotUnwanted = Atomic<Bool>(false)
-    /// Which commits wrote which rows.
-    let stamps = RowStamps()
-
-    public init() {}
-
-    public var value: Int { count.load(ordering: .acquiring) }
-
-    func increment() {
-        count.wrappingAdd(1, ordering: .releasing)
-    }
-
-    /// Whether snapshots must end with the read they were taken for: the log of writes is to be begun anew.
-    var mustLetGo: Bool { isSnapshotUnwanted.load(ordering: .relaxed) }
-
-    func askReadersToLetGo(_ flag: Bool) {
-        isSnapshotUnwanted.store(flag, ordering: .relaxed)
     }
 }

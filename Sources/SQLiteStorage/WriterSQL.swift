@@ -33,7 +33,7 @@ struct WriterSQL {
     let purchasesOfEvent: Statement
     let deleteFacts: Statement
     let insertLink: Statement
-    let newestLink: Statement
+    let links: Statement
     let upsertClaim: Statement
     let newestClaim: Statement
     let insertTransfer: Statement
@@ -135,13 +135,9 @@ struct WriterSQL {
                 first_at = min(first_at, excluded.first_at)
             """
         )
-        newestLink = try database.prepare(
+        links = try database.prepare(
             """
-            SELECT user_id, at, event_id, first_at,
-                (SELECT max(at) FROM link AS other WHERE other.provider = link.provider
-                    AND other.customer = link.customer AND other.user_id <> link.user_id)
-            FROM link WHERE provider = ? AND customer = ?
-            ORDER BY at DESC, event_id DESC, user_id DESC LIMIT 1
+            SELECT user_id, at, event_id, first_at FROM link WHERE provider = ? AND customer = ?
             """
         )
         upsertClaim = try database.prepare(

@@ -68,7 +68,7 @@ internal import Testing
                     while !isOver.isClosed {
                         _ = user.withUnsafeBytes { user in
                             try? reader.withRow(of: user, in: .production, now: UnixMillis(wallClockMillis())) {
-                                _ in true
+                                _ in
                             }
                         }
                     }

@@ -95,7 +95,9 @@ let package = Package(
         ),
         .executableTarget(
             name: "Bench",
-            dependencies: ["Storage", "Entitlements", "Crypto", "CSQLite"],
+            dependencies: [
+                "Storage", "Entitlements", "Crypto", "ProviderKit", "Providers", "TestSupport", "CSQLite",
+            ],
             swiftSettings: strict
         ),
 
@@ -164,6 +166,7 @@ let package = Package(
             name: "GatewayTests",
             dependencies: [
                 "Gateway", "CLI", "EntitlementClient", "TestSupport", "Entitlements", "ProviderKit", "Platform",
+                "Crypto",
                 "CSQLite",
                 "COpenSSL", "CEmbedded",
             ],
@@ -178,3 +181,17 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// Only for `scripts/fuzz`: built with sanitizers and for release, where tests cannot look inside modules otherwise.
+if Context.environment["GATEWAY_FUZZ"] != nil {
+    package.products.append(.library(name: "Fuzz", type: .static, targets: ["Fuzz"]))
+    package.targets.append(
+        .target(
+            name: "Fuzz",
+            dependencies: ["HTTPServer", "Gateway", "Crypto", "Licensing", "ProviderKit", "Providers", "Entitlements"],
+            path: "Tests/Fuzz",
+            exclude: ["corpus"],
+            swiftSettings: strictTests
+        )
+    )
+}

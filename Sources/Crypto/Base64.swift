@@ -8,15 +8,16 @@ public enum Base64 {
 
     /// The URL alphabet without padding, as JSON Web Tokens write it.
     public static func encodeURL(_ bytes: [UInt8]) -> String {
-        var text = ""
-        for character in encode(bytes) where character != "=" {
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count / 3 * 4 + 4)
+        for character in Data(bytes).base64EncodedData() where character != UInt8(ascii: "=") {
             switch character {
-            case "+": text.append("-")
-            case "/": text.append("_")
+            case UInt8(ascii: "+"): text.append(UInt8(ascii: "-"))
+            case UInt8(ascii: "/"): text.append(UInt8(ascii: "_"))
             default: text.append(character)
             }
         }
-        return text
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// The standard alphabet; padding may be missing. Nil for anything else.

@@ -73,12 +73,34 @@ public struct CompactJWS: Sendable {
         by key: PrivateKey,
         with algorithm: SignatureAlgorithm
     ) throws(KeyError) -> String {
+        try sign(payload, encodedHeader: try encode(header, algorithm), by: key, with: algorithm)
+    }
+
+    /// A header as it stands in a signed text, for whoever signs often with the same one.
+    ///
+    /// - Throws: `KeyError` when it cannot be written.
+    public static func encode(
+        _ header: [String: String],
+        _ algorithm: SignatureAlgorithm
+    ) throws(KeyError) -> String {
         var header = header
         header["alg"] = algorithm.rawValue
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let head = try? encoder.encode(header) else { throw KeyError("a header that is no text") }
-        let signed = Base64.encodeURL([UInt8](head)) + "." + Base64.encodeURL(payload)
+        return Base64.encodeURL([UInt8](head))
+    }
+
+    /// A signed text of our own, under a header that `encode` made for the same algorithm.
+    ///
+    /// - Throws: `KeyError` when the key cannot sign with this algorithm.
+    public static func sign(
+        _ payload: [UInt8],
+        encodedHeader header: String,
+        by key: PrivateKey,
+        with algorithm: SignatureAlgorithm
+    ) throws(KeyError) -> String {
+        let signed = header + "." + Base64.encodeURL(payload)
         return signed + "." + Base64.encodeURL(try key.signature(of: Array(signed.utf8), with: algorithm))
     }
 }

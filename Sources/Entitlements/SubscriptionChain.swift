@@ -159,8 +159,8 @@ struct SubscriptionChain {
 
     private func entitlements(of period: Period) -> [String]? {
         guard let newest = period.newest ?? states.max(by: { $0.order < $1.order }) else { return nil }
-        guard newest.isClosing, newest.state.entitlements ?? [] == [] else { return newest.state.entitlements }
-        // What ends a purchase does not unsay what it gave.
+        // Only what gives access says what it gives; an end, a failure or a wish not to renew does not unsay it.
+        guard !newest.isAccess, newest.state.entitlements ?? [] == [] else { return newest.state.entitlements }
         let named = states.filter { $0.order <= newest.order && $0.state.entitlements ?? [] != [] }
         return named.max { $0.order < $1.order }?.state.entitlements ?? newest.state.entitlements
     }

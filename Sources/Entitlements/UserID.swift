@@ -1,8 +1,8 @@
 /// The seller's own id of a person.
 ///
 /// Any valid UTF-8 of 1 to 255 bytes without control characters or white space at its ends, not `.` or `..` (proxies fold
-/// them in a path), and none of the words that stand for nobody. A UUID is kept in lower case, because stores and databases
-/// disagree about the case of the same UUID.
+/// them in a path), none of the words that stand for nobody, and no anonymous id of RevenueCat. A UUID is kept in
+/// lower case, because stores and databases disagree about the case of the same UUID.
 public struct UserID: Hashable, Comparable, Sendable {
     public let value: String
 
@@ -15,6 +15,9 @@ public struct UserID: Hashable, Comparable, Sendable {
         "nan", "(null)", "no_user", "unidentified", "",
     ]
 
+    /// RevenueCat's name for somebody who has not signed in. What they bought waits for a link to a user.
+    public static let anonymousPrefix = "$RCAnonymousID:"
+
     /// No word of `blocked` is longer.
     static let longestBlocked = 15
 
@@ -23,6 +26,7 @@ public struct UserID: Hashable, Comparable, Sendable {
         var text = text
         let count = text.utf8.count
         guard count >= 1, count <= UserID.bytesMax else { return nil }
+        guard !text.utf8.starts(with: UserID.anonymousPrefix.utf8) else { return nil }
         // Most ids are longer than any word that is refused, and visible ASCII: then only a UUID's case is to be looked at.
         if count > UserID.longestBlocked, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) {
             let hasCapitals = count == 36 && text.utf8.contains { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "F") }

@@ -127,8 +127,8 @@ private final class FeedWorker {
         while true {
             let wait = Int(pruneAt.nanoseconds(since: .now()) / 1_000_000) + 1
             _ = mailbox.wait(milliseconds: wait)
-            mailbox.drain(into: &messages)
-            if messages.isEmpty, mailbox.isClosed { return }
+            let isLast = mailbox.drain(into: &messages)
+            if messages.isEmpty, isLast { return }
             for message in messages { take(message) }
             if takeLost() { context.loops.post(.feedLost) }
             if pruneAt <= .now() { prune() }

@@ -275,7 +275,7 @@ final class GatewayHandler: RequestHandler {
             } else {
                 readiness.wrote(true, at: .now())
             }
-            if case .webhook(let provider, _) = continuation, case .ingested(let outcome) = committed.value {
+            if case .webhook(let provider, _) = continuation, let outcome = committed.value.outcome {
                 context.webhooks[provider]?.took(outcome, at: now)
             }
             return nil

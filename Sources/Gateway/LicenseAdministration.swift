@@ -50,7 +50,7 @@ public enum LicenseAdministration {
             let reader = try LicenseReader(try store.makeReader())
             let now = UnixMillis(wallClockMillis())
             var license: LicenseRecord?
-            if let key = asked["license_key"]?.string { license = try reader.license(typedKey: key) }
+            if let key = asked["license_key"]?.string { license = try reader.license(typedKey: key, now: now) }
             if license == nil, let id = asked["license_id"]?.string { license = try reader.license(id) }
             guard let license else { throw ConfigurationError("the request", "no licence has this key or id") }
             guard license.revokedAt == nil else { throw ConfigurationError(license.id, "this licence was revoked") }

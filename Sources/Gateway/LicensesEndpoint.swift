@@ -160,7 +160,7 @@ extension GatewayHandler {
             json.reset()
             json.raw("{")
             writeLicenseMembers(license)
-            writeSeats(try licenseReader.seats(of: licenseID))
+            writeSeats(try licenseReader.seats(of: licenseID, now: now))
             json.raw("}")
             send(200, &response)
         } catch {

@@ -48,6 +48,7 @@ extension MetricsText {
         case .success(let result):
             counts(result.counts)
             overlapping(result.overlapping?.people.count)
+            active(result.active)
             files(result.fileBytes)
             notifications(result.counts, services.receivers, now: now)
             arrivals(result.counts, services.measurements, now: now)
@@ -228,7 +229,8 @@ extension MetricsText {
     private static func word(_ kind: ProviderTask.Kind) -> String {
         switch kind {
         case .read: "read"
-        case .send: "acknowledge"
+        case .acknowledge: "acknowledge"
+        case .tell: "tell"
         }
     }
 
@@ -237,6 +239,16 @@ extension MetricsText {
         guard let users else { return }
         metric("gateway_overlapping_users", .gauge, "People who pay twice: two live purchases that will renew.") {
             $0.value(users)
+        }
+    }
+
+    /// Not told until it was counted for the first time.
+    fileprivate mutating func active(_ users: [ProviderID: Int]?) {
+        guard let users else { return }
+        metric("gateway_active_users", .gauge, "People with the default entitlement, by the provider that gives it.") {
+            for (provider, count) in users.sorted(by: { $0.key.name < $1.key.name }) {
+                $0.value(count, ["provider": provider.name])
+            }
         }
     }
 

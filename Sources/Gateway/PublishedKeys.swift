@@ -97,8 +97,8 @@ final class PublishedKeys: Sendable {
             while true {
                 if hasBegun { for issuer in states.keys.sorted() { look(issuer) } }
                 _ = mailbox.wait(milliseconds: 250 * (states.values.contains(where: \.isFetching) ? 1 : 8))
-                mailbox.drain(into: &messages)
-                if messages.isEmpty, mailbox.isClosed { break }
+                let isLast = mailbox.drain(into: &messages)
+                if messages.isEmpty, isLast { break }
                 for message in messages {
                     switch message {
                     case .begin: hasBegun = true

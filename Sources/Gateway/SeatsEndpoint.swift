@@ -104,7 +104,7 @@ extension GatewayHandler {
         let who = ClientAddress.countedAs(address)
         let clock = MonotonicNanos.now()
         let wait = access.wrongKeys.wait(who, now: clock)
-        guard let license = try licenseReader.license(typedKey: asked.key) else {
+        guard let license = try licenseReader.license(typedKey: asked.key, now: now) else {
             access.wrongKeys.count(who, now: clock)
             context.tellLoops(.guessed(who, on: loop))
             if let wait {
@@ -116,7 +116,7 @@ extension GatewayHandler {
             }
             return nil
         }
-        let seats = try licenseReader.seats(of: license.id)
+        let seats = try licenseReader.seats(of: license.id, now: now)
         let isSeated = seats.contains { $0.deviceID == asked.deviceID }
         let strangers = access.strangers.wait(Array(license.id.utf8), now: clock)
         if !isSeated, let wait = wait ?? strangers {

@@ -14,6 +14,8 @@ final class StoreCounting: Sendable {
         var counts: StoreCounts
         /// Nil before the first count of them.
         var overlapping: CountedOverlap?
+        /// People with the default entitlement, by provider. Nil before the first count of them.
+        var active: [ProviderID: Int]?
         /// Bytes of the database and of its log of writes.
         var fileBytes: [(file: String, bytes: Int)]
         /// Bytes of the process in memory.
@@ -75,6 +77,7 @@ final class StoreCounting: Sendable {
             for request in waiting {
                 if case .overlapping(let reply) = request.question { reply(overlap) }
             }
+            if let policy = waiting.last?.policy { counter.countActive(policy) }
             waiting.removeAll(keepingCapacity: true)
         }
     }
@@ -97,6 +100,8 @@ final class StoreCounting: Sendable {
         private var counts: Known<StoreCounts>?
         private var overlapping: Known<CountedOverlap>?
         private var overlappingPolicy: EntitlementPolicy?
+        private var active: Known<[ProviderID: Int]>?
+        private var activeEntitlement: String?
 
         init(store: SQLiteStore) {
             self.store = store
@@ -110,6 +115,7 @@ final class StoreCounting: Sendable {
                     Result(
                         counts: counts.value,
                         overlapping: overlapping?.value,
+                        active: active?.value,
                         fileBytes: fileBytes(),
                         residentBytes: ProcessMemory.residentBytes()
                     )
@@ -135,6 +141,20 @@ final class StoreCounting: Sendable {
                 reader = nil
                 Log.error("a count failed", ("reason", .string(error.description)))
                 return nil
+            }
+        }
+
+        func countActive(_ policy: EntitlementPolicy) {
+            let entitlement = policy.defaultEntitlement
+            let last = activeEntitlement == entitlement ? active : nil
+            do throws(StorageError) {
+                active = try known(last) { reader throws(StorageError) in
+                    try reader.activeUsers(of: entitlement, at: UnixMillis(wallClockMillis()))
+                }
+                activeEntitlement = entitlement
+            } catch {
+                reader = nil
+                Log.error("a count failed", ("reason", .string(error.description)))
             }
         }
 

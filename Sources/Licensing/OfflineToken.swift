@@ -47,31 +47,28 @@ public struct OfflineToken: Sendable {
         return min(offline, accessUntil ?? .latest)
     }
 
-    private struct Claims: Encodable {
-        var token: OfflineToken
-
-        private enum Name: String, CodingKey {
-            case iss, aud, sub, lic, dev, ent, iat, nbf, exp
-            case accessUntil = "access_until"
+    /// The claims as JSON, written by hand: a licence is validated about as often as the gate is asked.
+    private var claims: String {
+        let entitlements = entitlements.sorted { $0.key < $1.key }.map {
+            "\(Self.quoted($0.key)):\(Self.text($0.value))"
         }
+        return """
+            {"access_until":\(Self.text(accessUntil)),"aud":"\(Self.audience)","dev":\(Self.quoted(deviceID)),\
+            "ent":{\(entitlements.joined(separator: ","))},"exp":\(Self.seconds(expiresAt)),"iat":\(Self.seconds(issuedAt)),\
+            "iss":\(Self.quoted(issuer)),"lic":\(Self.quoted(licenseID)),\
+            "nbf":\(Self.seconds(issuedAt) - Self.clockMillis / 1000),"sub":\(Self.quoted(user.value))}
+            """
+    }
 
-        func encode(to encoder: any Encoder) throws {
-            var claims = encoder.container(keyedBy: Name.self)
-            try claims.encode(token.issuer, forKey: .iss)
-            try claims.encode(OfflineToken.audience, forKey: .aud)
-            try claims.encode(token.user.value, forKey: .sub)
-            try claims.encode(token.licenseID, forKey: .lic)
-            try claims.encode(token.deviceID, forKey: .dev)
-            try claims.encode(token.entitlements.mapValues { $0.map(Self.text) }, forKey: .ent)
-            try claims.encode(token.accessUntil.map(Self.text), forKey: .accessUntil)
-            try claims.encode(Self.seconds(token.issuedAt), forKey: .iat)
-            try claims.encode(Self.seconds(token.issuedAt) - OfflineToken.clockMillis / 1000, forKey: .nbf)
-            try claims.encode(Self.seconds(token.expiresAt), forKey: .exp)
-        }
+    private static func seconds(_ moment: UnixMillis) -> Int64 { moment.value / 1000 }
 
-        private static func seconds(_ moment: UnixMillis) -> Int64 { moment.value / 1000 }
+    private static func text(_ moment: UnixMillis?) -> String { moment.map { "\"\($0.rfc3339)\"" } ?? "null" }
 
-        private static func text(_ moment: UnixMillis) -> String { moment.rfc3339 }
+    /// A text as JSON. Foundation writes the few that need an escape.
+    private static func quoted(_ text: String) -> String {
+        let isPlain = text.utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+        guard !isPlain else { return "\"\(text)\"" }
+        return (try? JSONEncoder().encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? "null"
     }
 
     /// The token as a compact JWS.
@@ -79,16 +76,8 @@ public struct OfflineToken: Sendable {
     /// - Throws: When the key cannot sign.
     public func signed(by keys: SigningKeys) throws(SigningKeyError) -> String {
         guard let key = keys.keys.first else { throw SigningKeyError("there is no key to sign with") }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let claims = try? encoder.encode(Claims(token: self)) else { throw SigningKeyError("claims are no JSON") }
         do throws(KeyError) {
-            return try CompactJWS.sign(
-                [UInt8](claims),
-                header: ["kid": key.kid, "typ": Self.type],
-                by: key.key,
-                with: .edDSA
-            )
+            return try CompactJWS.sign(Array(claims.utf8), encodedHeader: key.tokenHeader, by: key.key, with: .edDSA)
         } catch {
             throw SigningKeyError(error.reason)
         }

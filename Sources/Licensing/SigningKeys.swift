@@ -14,6 +14,8 @@ public struct SigningKey: Sendable {
     let x: String
     let seed: [UInt8]
     let key: PrivateKey
+    /// The header of its tokens, as it stands in them.
+    let tokenHeader: String
 
     init(
         seed: [UInt8],
@@ -28,11 +30,12 @@ public struct SigningKey: Sendable {
         do throws(KeyError) {
             key = try Ed25519.privateKey(ofSeed: seed)
             x = Base64.encodeURL(try Ed25519.publicKey(ofSeed: seed))
+            let thumbprint = "{\"crv\":\"Ed25519\",\"kty\":\"OKP\",\"x\":\"\(x)\"}"
+            kid = Base64.encodeURL(Digest.sha256(Array(thumbprint.utf8)))
+            tokenHeader = try CompactJWS.encode(["kid": kid, "typ": OfflineToken.type], .edDSA)
         } catch {
             throw SigningKeyError(error.reason)
         }
-        let thumbprint = "{\"crv\":\"Ed25519\",\"kty\":\"OKP\",\"x\":\"\(x)\"}"
-        kid = Base64.encodeURL(Digest.sha256(Array(thumbprint.utf8)))
     }
 }
 

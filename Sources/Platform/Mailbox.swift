@@ -55,11 +55,15 @@ public final class Mailbox<Message: Sendable>: Sendable {
     ///
     /// The two arrays change places and keep their storage: a reader that passes the same array each time causes no
     /// allocation.
-    public func drain(into messages: inout ContiguousArray<Message>) {
+    ///
+    /// - Returns: Whether these are the last: the mailbox was closed before they were taken.
+    @discardableResult
+    public func drain(into messages: inout ContiguousArray<Message>) -> Bool {
         messages.removeAll(keepingCapacity: true)
         _ = csystem_eventfd_reset(descriptor)
-        withState { state in
+        return withState { state in
             swap(&state.messages, &messages)
+            return state.isClosed
         }
     }
 

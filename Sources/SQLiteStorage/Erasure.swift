@@ -44,8 +44,19 @@ struct Erasure {
         try run("UPDATE OR REPLACE link SET user_id = ?2 WHERE user_id = ?1", user.value, mark.value)
         try forgetLicenses(user)
         try forgetTransfers(user, mark)
+        // What a provider was to be told of the person; tokens of accounts are written in lower case.
+        try run(
+            "DELETE FROM provider_task WHERE kind = \(ProviderTask.Kind.tell.rawValue) AND instr(CAST(body AS TEXT), ?) > 0",
+            user.value.lowercased()
+        )
         // Whoever waits for news of the person gets the last of it only.
         try run("DELETE FROM outbox WHERE user_id = ?", user.value)
+        // A look at everyone that was cut off just behind this person begins anew.
+        try run(
+            "DELETE FROM meta WHERE name = ?2 AND substr(CAST(value AS TEXT), -length(?1) - 6) = ' user ' || ?1",
+            user.value,
+            StoreMemory.reconcilePlace.rawValue
+        )
         for environment in StoreEnvironment.allCases { try forgetRow(user, environment, moment, &changed) }
         var ingestion = Ingestion(policy: policy, transaction: transaction)
         _ = try ingestion.recomputeAll(remaining, moment, except: user)

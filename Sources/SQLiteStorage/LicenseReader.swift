@@ -15,8 +15,10 @@ public final class LicenseReader {
     }
 
     /// The licence of a key as it was typed; nil when there is none.
-    public func license(typedKey: String) throws(StorageError) -> LicenseRecord? {
-        reader.letGo()
+    ///
+    /// Reads in the snapshot in which the row will be read: an answer says what was true at one moment.
+    public func license(typedKey: String, now: UnixMillis) throws(StorageError) -> LicenseRecord? {
+        try reader.keepSnapshot(now)
         defer { byKey.reset() }
         for digest in LicenseKey.digests(ofTyped: typedKey) {
             byKey.reset()
@@ -32,8 +34,8 @@ public final class LicenseReader {
     }
 
     /// The devices that hold a licence's seats, in the order they came.
-    public func seats(of license: String) throws(StorageError) -> [Seat] {
-        reader.letGo()
+    public func seats(of license: String, now: UnixMillis) throws(StorageError) -> [Seat] {
+        try reader.keepSnapshot(now)
         defer { seats.reset() }
         seats.bind(1, license)
         var found: [Seat] = []

@@ -54,6 +54,31 @@ extension SQLiteReader {
         return arrivals
     }
 
+    /// How many people have this entitlement, by the provider whose purchase gives it. Reads every row.
+    ///
+    /// - Parameter moment: What is live is judged at this time.
+    public func activeUsers(of entitlement: String, at moment: UnixMillis) throws(StorageError) -> [ProviderID: Int] {
+        letGo()
+        // All ids of one person have the same row: the first of them stands for the person.
+        let rows = try database.prepare(
+            """
+            SELECT body FROM subscription WHERE environment = 0 AND NOT EXISTS (
+                SELECT 1 FROM person AS own JOIN person AS other ON other.person = own.person
+                WHERE own.user_id = subscription.user_id AND other.user_id < own.user_id)
+            """
+        )
+        defer { rows.reset() }
+        var counts: [ProviderID: Int] = [:]
+        while try rows.step() {
+            let row = try SubscriptionRow.decode(rows.blob(0))
+            guard let own = row.entitlements.first(where: { $0.name == entitlement }), own.isEntitled(at: moment) else {
+                continue
+            }
+            counts[own.provider, default: 0] += 1
+        }
+        return counts
+    }
+
     /// People with two or more live purchases that will renew: they pay twice. Goes through the index of all owners, and
     /// reads the purchases of those who have two: for a million users that takes a second, not a moment.
     ///

@@ -116,7 +116,8 @@ public final class SQLiteReader {
     }
 
     /// Makes sure of a snapshot no older than the newest commit, and says which commit was the newest known before it.
-    private func keepSnapshot(_ now: UnixMillis) throws(StorageError) -> Int {
+    @discardableResult
+    func keepSnapshot(_ now: UnixMillis) throws(StorageError) -> Int {
         if let snapshot, isSnapshotGood(now) { return snapshot.commits }
         letGo()
         let known = commits.value

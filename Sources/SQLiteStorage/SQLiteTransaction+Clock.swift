@@ -1,4 +1,5 @@
 internal import Entitlements
+internal import Platform
 internal import Storage
 
 /// Answers that change by the clock alone.
@@ -17,7 +18,13 @@ extension SQLiteTransaction {
             row.turnsAt = RowClock.nextTurn(of: row.body, after: row.judgedAt)
             row.sequence = try nextVersion()
             guard turn.value != 0 else { continue }
-            try changes.record(row.sequence, user, environment, from: before, to: row.judged)
+            do throws(StorageError) {
+                try changes.record(row.sequence, user, environment, from: before, to: row.judged)
+            } catch {
+                // A row that cannot be read is nothing to tell of, and holds up no other.
+                guard case .damaged(let reason) = error else { throw error }
+                Log.error("a row cannot be read", ("reason", .string(reason)))
+            }
         }
         return row
     }

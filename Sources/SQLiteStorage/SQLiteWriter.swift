@@ -91,8 +91,8 @@ final class SQLiteWriter {
         while true {
             let pause = election.map { min($0.pauseMillis, millisToNextTurn) } ?? millisToNextTurn
             _ = mailbox.wait(milliseconds: pause)
-            mailbox.drain(into: &waiting)
-            if waiting.isEmpty, mailbox.isClosed { break }
+            let isLast = mailbox.drain(into: &waiting)
+            if waiting.isEmpty, isLast { break }
             if MonotonicNanos.now() >= othersLookedFor.adding(milliseconds: Self.othersMillis) { lookForOthers() }
             electSome()
             if waiting.isEmpty { lookForTurns() }
@@ -224,7 +224,7 @@ final class SQLiteWriter {
             changed += try AddressPurge(database: database, transaction: transaction).forgetAll(policy, at: moment)
             return .ready
         case .license(let command): return .license(try licenses.perform(command))
-        case .providerTask(let command): return try perform(command, &changed)
+        case .providerTask(let command): return try ProviderTasks(database: database).perform(command)
         case .replay(let sequence, let incoming, let actor):
             return try replay(sequence, incoming, actor, &changed)
         case .adopt(let policy):
@@ -252,24 +252,6 @@ final class SQLiteWriter {
         }
     }
 
-    private func perform(
-        _ command: ProviderTaskCommand,
-        _ changed: inout [ChangedRow]
-    ) throws(StorageError) -> StoreResult {
-        let tasks = ProviderTasks(database: database)
-        switch command {
-        case .keep(let task): return try tasks.keep(task).map { .taskKept(id: $0) } ?? .ingested(.duplicate)
-        case .took(let incoming, let finished, let next):
-            let outcome = try ingest(incoming, &changed)
-            if let finished { try tasks.remove(finished) }
-            for task in next { _ = try tasks.keep(task) }
-            return .ingested(outcome)
-        case .postpone(let id, let moment): try tasks.postpone(id, until: moment)
-        case .done(let id): try tasks.remove(id)
-        }
-        return .taskChanged
-    }
-
     private func ingest(
         _ incoming: IncomingEvent,
         _ changed: inout [ChangedRow]
@@ -293,6 +275,7 @@ final class SQLiteWriter {
         if reading.isTrial { try database.execute("SAVEPOINT trial") }
         var outcomes: [EventOutcome] = []
         for event in reading.events { outcomes.append(try ingest(event, &changed)) }
+        if !reading.isTrial { try ProviderTasks(database: database).follow(reading) }
         var differences: [AnswerDifference] = []
         for change in transaction.changes.recorded[recorded...] {
             if let difference = try AnswerDifference(change) { differences.append(difference) }
@@ -341,28 +324,18 @@ final class SQLiteWriter {
 
     // MARK: - The election of all rows anew
 
-    /// How far the election has come.
-    private struct Election {
-        var last: PurchaseKey = 0
-        var purchases = 0
-        var changed = 0
-        /// How long to wait for other work before the next step.
-        var pauseMillis = 0
-        /// A database that takes no write is not asked again at once.
-        static let pauseAfterFailure = 1000
-    }
-
     /// A few purchases of an election that goes through all of them, in a transaction of its own, so that deliveries wait
     /// no longer than for one of their own batches.
     private func electSome() {
         guard var election else { return }
         var changed: [ChangedRow] = []
         var isDone = false
+        var keys: [PurchaseKey] = []
         do throws(StorageError) {
             let query = try database.prepare("SELECT id FROM purchase WHERE id > ? ORDER BY id LIMIT ?")
             query.bind(1, election.last)
-            query.bind(2, Int64(Self.batchMax))
-            var keys: [PurchaseKey] = []
+            query.bind(2, Int64(election.step))
+            keys = []
             while try query.step() { keys.append(query.integer(0)) }
             query.reset()
             try beginBatch()
@@ -379,7 +352,7 @@ final class SQLiteWriter {
         } catch {
             abandon()
             measurements.failures.add()
-            self.election?.pauseMillis = Election.pauseAfterFailure
+            self.election = election.after(error, at: keys)
             return
         }
         publish(changed)
@@ -529,6 +502,8 @@ final class SQLiteWriter {
         known.bind(3, request.user.value)
         let isKnown = try known.step()
         known.reset()
+        var request = request
+        request.samePerson = try Ingestion(policy: policy, transaction: transaction).users(among: request.samePerson)
         let event = ManualProvider.event(adding: request, eventID: eventID("identity"))
         _ = try ingest(event, &changed)
         try audit("identity", request.user, request.by, "\(request.provider.name) \(request.externalID)")
@@ -543,12 +518,12 @@ final class SQLiteWriter {
         let result = try ingestion.submit(submission, claimEventID: eventID("identity"))
         changed += ingestion.changedRows
         try licenses.issue(for: ingestion.workedOut, policy, now: submission.by.at)
-        let tasks = ProviderTasks(database: database)
-        for task in submission.then { _ = try tasks.keep(task) }
+        try ProviderTasks(database: database).keep(all: submission.then)
         guard result != .ownedByAnother else { return .ownedByAnother }
         if result == .owned(isNew: true) {
             let detail = "\(submission.event.provider.name) \(submission.id.value)"
             try audit("submit", submission.user, submission.by, detail)
+            try ProviderTasks(database: database).keep(all: submission.thenIfNew)
         }
         return .submitted
     }

@@ -6,7 +6,7 @@ internal import Testing
 @Suite("App Store", .ownThread)
 struct AppStoreTests {
     private static let apple = AppleSigner()
-    private static let user = "6f1d2c8a-3b47-4e59-9c0d-5a7e8b2f4c11"
+    static let user = "6f1d2c8a-3b47-4e59-9c0d-5a7e8b2f4c11"
     private static let other = "c2a9e7d4-8f16-4b03-a5c8-1d3f6e9b7a22"
     private static let day: Int64 = 86_400_000
     /// One moment for the whole run: a purchase told twice is the same purchase.
@@ -209,6 +209,16 @@ struct AppStoreTests {
         #expect(try gateway.ask("POST", "/v1/app_store/other", body: "{}").status == 404)
         #expect(try gateway.ask("GET", "/v1/events?provider=app_store").json()["events"]?.array.isEmpty == true)
         #expect(try gateway.entitlement(of: "u1")["version"] == 0)
+    }
+
+    /// As one that a delivery tells of.
+    @Test func whatIsHandedInBringsItsLicence() throws {
+        let gateway = try Self.gateway(config: #"{"licenses":{"issue_on":["app_store"]}}"#).start()
+        for _ in 0..<2 {
+            #expect(try Self.submit(gateway, Self.transaction()).status == 200)
+            let licenses = try gateway.ask("GET", "/v1/users/\(Self.user)").json()["licenses"]?.array ?? []
+            #expect(licenses.map(\.["source"]) == ["purchase"])
+        }
     }
 
     // MARK: - Offers

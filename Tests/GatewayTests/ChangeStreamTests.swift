@@ -13,7 +13,7 @@ struct ChangeStreamTests {
         let changedAt = ContinuousClock.now
         try gateway.grant("u1", until: nil)
         let event = try #require(stream.next())
-        #expect(changedAt.duration(to: .now) < .seconds(2))
+        #expect(changedAt.duration(to: .now) < .seconds(5))
         #expect(event.type == "entitlement.changed" && event.json["type"] == "entitlement.changed")
         #expect(event.json["data"]?["user_id"] == "u1" && event.json["data"]?["entitled"] == true)
         #expect(event.json["data"]?["previous"]?["entitled"] == false)
@@ -23,7 +23,7 @@ struct ChangeStreamTests {
     @Test func theClockIsAChangeHereToo() throws {
         let gateway = try RunningGateway().start()
         let stream = try EventStream(gateway.port)
-        try gateway.grant("u1", until: Clock.text(secondsFromNow: 0.8))
+        try gateway.grant("u1", until: Clock.text(secondsFromNow: 2))
         #expect(stream.next()?.json["data"]?["entitled"] == true)
         let event = try #require(stream.next())
         #expect(event.json["data"]?["entitled"] == false && event.json["data"]?["status"] == "expired")

@@ -56,13 +56,15 @@ struct MetricsTests {
 
         // Longer than a count is used again: a number that grows by itself has grown by that.
         Thread.sleep(forTimeInterval: 1.1)
-        let after = try Self.waited(gateway) { $0["gateway_overlapping_users"] == 1 }
+        let active = "gateway_active_users{provider=\"creem\"}"
+        let after = try Self.waited(gateway) { $0["gateway_overlapping_users"] == 1 && $0[active] == 1 }
         expect(after, "gateway_rows{environment=\"production\"}", 1)
         expect(after, "gateway_rows{environment=\"sandbox\"}", 1)
         expect(after, "gateway_parked_purchases", 1)
         expect(after, "gateway_unmapped_events", 1)
         expect(after, "gateway_quarantined_events", 1)
         expect(after, "gateway_overlapping_users", 1)
+        expect(after, active, 1)
         for (outcome, count) in [
             ("applied", 2.0), ("duplicate", 1), ("parked", 1), ("unmapped", 1), ("quarantined", 1), ("observed", 1),
             ("unauthorized", 1), ("failed", 0), ("stale", 0), ("unchanged", 0),

@@ -111,11 +111,11 @@ struct NotificationTests {
     @Test func whatTheClockChangedDuringAStopIsToldOnceAfterIt() throws {
         let receiver = try TestReceiver()
         let gateway = try Self.gateway([receiver.url]).start()
-        try gateway.grant("u1", until: Clock.text(secondsFromNow: 1.5))
+        try gateway.grant("u1", until: Clock.text(secondsFromNow: 4))
         try gateway.grant("u2", until: Clock.text(secondsFromNow: 3600))
         _ = try receiver.deliveries(2)
         try gateway.stop()
-        Thread.sleep(forTimeInterval: 1.6)
+        Thread.sleep(forTimeInterval: 4.1)
         try gateway.start()
         let told = try receiver.deliveries(3)[2]
         #expect(told.data["user_id"] == "u1" && told.data["entitled"] == false)
@@ -130,8 +130,8 @@ struct NotificationTests {
         let receiver = try TestReceiver()
         let gateway = try Self.gateway([receiver.url]).start()
         for round in 0..<4 {
-            try gateway.grant("u\(round)", until: Clock.text(secondsFromNow: 0.35))
-            Thread.sleep(forTimeInterval: 0.36)
+            try gateway.grant("u\(round)", until: Clock.text(secondsFromNow: 1.2))
+            Thread.sleep(forTimeInterval: 1.21)
             try gateway.grant("u\(round)", until: nil)
         }
         let all = try receiver.deliveries(12)
@@ -193,7 +193,7 @@ struct NotificationTests {
         let began = ContinuousClock.now
         for number in 0..<20 { try gateway.grant("u\(number)", until: nil) }
         _ = try alive.deliveries(20)
-        #expect(began.duration(to: .now) < .seconds(10))
+        #expect(began.duration(to: .now) < .seconds(20))
         #expect(dead.count <= 4)
         try gateway.stop(within: 6)
     }

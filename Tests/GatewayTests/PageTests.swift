@@ -374,7 +374,8 @@ struct PageTests {
             Thread.sleep(forTimeInterval: 0.05)
         }
         try browser.wait(forText: "Time of a commit", in: "#charts")
-        #expect(try browser.evaluate("document.querySelectorAll('#charts svg path').length") == 6)
+        try browser.wait(forText: "Active users: creem 1", in: "#charts")
+        #expect(try browser.evaluate("document.querySelectorAll('#charts svg path').length") == 7)
         try browser.keepPicture("charts")
         // Another view ends the asking.
         try Self.open("audit", in: browser)

@@ -156,15 +156,44 @@ struct ReloadTests {
         #expect(try other.deliver("creem", BrokenManifest.paid("evt_1")) == "applied")
     }
 
+    /// It keeps what it gave, and holds up nobody else.
+    @Test func aPurchaseThatCannotBeReadIsPassedOver() throws {
+        let gateway = try RunningGateway(config: #"{"products": {"creem": {"prod_1": ["basic"]}}}"#).start()
+        for number in 1...3 {
+            try gateway.deliver("creem", BrokenManifest.paid("evt_\(number)", of: "sub_\(number)", user: "u\(number)"))
+        }
+        let database = try SQLDatabase(gateway.database)
+        try database.execute(
+            "UPDATE fact SET body = x'ff' WHERE purchase = (SELECT id FROM purchase WHERE owner = 'u2')"
+        )
+        try gateway.write(#"{"products": {"creem": {"prod_1": ["pro"]}}}"#, to: "gateway.json")
+        try gateway.reload()
+        try Self.wait(gateway, until: "rows elected anew")
+        #expect(gateway.text(of: "gateway.log").contains("a purchase cannot be read"))
+        let entitled = try ["u1", "u2", "u3"].map { try gateway.entitlement(of: $0)["entitled"] }
+        #expect(entitled == [true, false, true])
+        let kept = try gateway.ask("GET", "/v1/users/u2/entitlement?entitlement=basic", key: RunningGateway.readKey)
+        #expect(try kept.json()["entitled"] == true)
+    }
+
     @Test func whatNeedsARestartIsToldEachTime() throws {
         let gateway = try Self.gatewayWithFile()
-        let settings = "GATEWAY_READ_KEY=a_key\nGATEWAY_ADMIN_LISTEN=127.0.0.1:1\n"
+        let settings = """
+            GATEWAY_READ_KEY=a_key
+            GATEWAY_ADMIN_LISTEN=127.0.0.1:1
+            GATEWAY_PAYLOAD_DAYS=3
+            STRIPE_API_KEY=sk_test
+
+            """
         try gateway.write("GATEWAY_READ_KEY=a_key\n", to: "gateway.env")
         try gateway.start()
         try gateway.write(settings, to: "gateway.env")
         for _ in 0..<2 {
             let log = try gateway.reload()
-            #expect(log.contains("\"setting\":\"admin-listen\"") && log.contains("next start"), "\(log)")
+            for setting in ["admin-listen", "GATEWAY_PAYLOAD_DAYS", "STRIPE_API_KEY"] {
+                #expect(log.contains("\"setting\":\"\(setting)\""), "\(log)")
+            }
+            #expect(log.contains("next start"), "\(log)")
             #expect(!log.contains("\"setting\":\"listen\""))
         }
         #expect(try gateway.ask("GET", "/v1/audit").status == 200)

@@ -139,6 +139,19 @@ struct SyncTests {
         try gateway.stop()
     }
 
+    @Test("a look asked for during another one sees what came after that one began")
+    func duringAnother() throws {
+        let customer = Customer()
+        let api = try FakeAPI(customer.answers)
+        api.set(customer.folder + "/subscriptions", .late(2500, customer.list()))
+        let gateway = try gateway(api)
+        #expect(try sync(gateway)["pending"]?.array == ["revenuecat"])
+        for (path, answer) in customer.answers { api.set(path, answer) }
+        _ = try sync(gateway)
+        #expect(try waitFor(gateway, entitled: true)["entitled"]?.bool == true)
+        try gateway.stop()
+    }
+
     @Test("a renewal that no webhook told is found after the first no, and asked for once")
     func recheck() throws {
         let customer = Customer()

@@ -51,6 +51,25 @@ import Testing
         #expect(jws.isSigned(by: published[0].key, with: .edDSA))
     }
 
+    @Test(
+        "whatever ids hold, the claims are JSON that says the same",
+        arguments: [#"a"b\c"#, "line\nand\u{1}", "π/🙂", "", #"","lic":"lic_2"#]
+    )
+    func textsAreKept(_ text: String) throws {
+        var token = token(until: nil)
+        token.deviceID = text
+        token.user = UserID(unchecked: text)
+        token.issuer = text
+        token.entitlements = [text: nil, "pro": Self.now]
+        let jws = try #require(CompactJWS(try token.signed(by: try SigningKeys.make(at: Self.now))))
+        let claims = try #require(try JSONSerialization.jsonObject(with: Data(jws.payload)) as? [String: Any])
+        #expect(claims["dev"] as? String == text && claims["iss"] as? String == text)
+        #expect(claims["sub"] as? String == text)
+        #expect(claims["lic"] as? String == "lic_1")
+        let entitlements = try #require(claims["ent"] as? [String: Any])
+        #expect(Set(entitlements.keys) == [text, "pro"] && entitlements[text] is NSNull)
+    }
+
     @Test func aLifetimeIsNullAndNotMissing() throws {
         let text = try token(until: nil).signed(by: try SigningKeys.make(at: Self.now))
         let claims = String(decoding: try #require(CompactJWS(text)).payload, as: UTF8.self)

@@ -35,6 +35,7 @@ struct ErasureTests {
         ])
         #expect(try ledger.row(name).entitlements.first?.end == .some(nil))
         let version = try ledger.version(name)
+        try ledger.transaction.setMeta(StoreMemory.reconcilePlace.rawValue, "1 2 user \(name)")
         try ledger.erase(person(name), at: day(9))
         #expect(try ledger.traces(of: name) == [])
         #expect(try ledger.version(name) == 0)

@@ -110,6 +110,9 @@ struct SubscriptionChain {
             let next = index + 1 < periods.count ? periods[index + 1].start : nil
             lines += past(in: period, upTo: next, except: shares, endings[index])
             for share in shares {
+                // An item whose own period has not moved is paid, whatever fails beside it.
+                let hasMoved = share.item.start.map { $0 >= period.start } ?? true
+                let isPaid = !hasMoved && share.end == share.item.end
                 lines.append(
                     PurchaseOutcome.Line(
                         products: share.item.products,
@@ -118,8 +121,8 @@ struct SubscriptionChain {
                         end: share.end,
                         periodEnd: share.periodEnd,
                         live: live,
-                        graceFrom: graceFrom,
-                        ended: ended
+                        graceFrom: isPaid ? nil : graceFrom,
+                        ended: isPaid && ended == .billingRetry ? .expired : ended
                     )
                 )
             }

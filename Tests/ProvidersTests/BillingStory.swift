@@ -25,6 +25,8 @@ struct BillingStory: Sendable, CustomTestStringConvertible {
     /// Each entitlement's end, as an answer writes it; "never" for life. What is not named must not be there.
     var ends: [String: String]
     var status: Status?
+    /// The status of some entitlements from their ends on.
+    var statuses: [String: Status] = [:]
 
     var testDescription: String { "\(provider): \(sentence)" }
 
@@ -73,6 +75,11 @@ struct BillingStory: Sendable, CustomTestStringConvertible {
         var found: [String: String] = [:]
         for entry in row.entitlements { found[entry.name] = entry.end.map(\.rfc3339) ?? "never" }
         #expect(found == ends.mapValues { $0.count == 10 ? $0 + "T09:00:00.000Z" : $0 }, "\(sentence)")
+        for (name, status) in statuses {
+            let entry = row.entitlements.first { $0.name == name }
+            #expect(entry?.ended == status, "\(sentence): \(name)")
+            #expect((entry?.graceFrom != nil) == (status == .billingRetry), "\(sentence): \(name)")
+        }
         if let status { #expect(row.entitlements.map(\.ended) == [status], "\(sentence)") }
         for order in Self.permutations(of: facts) {
             let again = MergeRule.outcome(of: order.flatMap(\.self), pastDueDays: 14)

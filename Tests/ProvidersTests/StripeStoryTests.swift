@@ -81,7 +81,8 @@ struct StripeStoryTests {
                 both("customer.subscription.updated.past_due", december, january),
             ],
             map: ["yearly": "pro", "monthly": "th"],
-            ends: ["pro": "2027-11-01", "th": "2026-12-15T11:00:00.000Z"]
+            ends: ["pro": "2027-11-01", "th": "2026-12-15T11:00:00.000Z"],
+            statuses: ["pro": .expired, "th": .billingRetry]
         ),
         BillingStory(
             sentence: "the payment of one item fails: the other keeps what was paid",
@@ -91,7 +92,8 @@ struct StripeStoryTests {
                 both("customer.subscription.updated.past_due", december, january),
             ],
             map: ["yearly": "pro", "monthly": "th"],
-            ends: ["pro": "2027-11-01", "th": "2026-12-15T11:00:00.000Z"]
+            ends: ["pro": "2027-11-01", "th": "2026-12-15T11:00:00.000Z"],
+            statuses: ["pro": .expired, "th": .billingRetry]
         ),
         BillingStory(
             sentence: "one item is left unpaid: the other keeps what was paid",
@@ -102,7 +104,8 @@ struct StripeStoryTests {
                 both("customer.subscription.updated", december, january, unpaid),
             ],
             map: ["yearly": "pro", "monthly": "th"],
-            ends: ["pro": "2027-11-01", "th": "2026-12-01"]
+            ends: ["pro": "2027-11-01", "th": "2026-12-01"],
+            statuses: ["pro": .expired, "th": .billingRetry]
         ),
         BillingStory(
             sentence: "another plan inside a period: what was had before is over, and was had",

@@ -121,7 +121,9 @@ let package = Package(
         ),
         .executableTarget(
             name: "Bench",
-            dependencies: ["Storage", "Entitlements", "Crypto", "CSQLite"],
+            dependencies: [
+                "Storage", "Entitlements", "Crypto", "ProviderKit", "Providers", "TestSupport", "CSQLite",
+            ],
             swiftSettings: strict
         ),
 
@@ -146,7 +148,11 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: strictTests
         ),
-        .testTarget(name: "CryptoTests", dependencies: ["Crypto", "TestSupport"], swiftSettings: strictTests),
+        .testTarget(
+            name: "CryptoTests",
+            dependencies: ["Crypto", "TestSupport", "COpenSSL"],
+            swiftSettings: strictTests
+        ),
         .testTarget(name: "PlatformTests", dependencies: ["Platform"], swiftSettings: strictTests),
         .testTarget(name: "OutboundTests", dependencies: ["Outbound", "TestSupport"], swiftSettings: strictTests),
         .testTarget(
@@ -177,8 +183,8 @@ let package = Package(
         .testTarget(
             name: "SQLiteStorageTests",
             dependencies: [
-                "SQLiteStorage", "SQLStorage", "Storage", "Entitlements", "ProviderKit", "Providers", "TestSupport",
-                "CSQLite", .target(name: "PostgresStorage", condition: .when(traits: ["Postgres"])),
+                "SQLiteStorage", "SQLStorage", "Storage", "Entitlements", "ProviderKit", "Providers", "Crypto",
+                "TestSupport", "CSQLite", .target(name: "PostgresStorage", condition: .when(traits: ["Postgres"])),
             ],
             swiftSettings: strictTests
         ),
@@ -186,6 +192,7 @@ let package = Package(
             name: "GatewayTests",
             dependencies: [
                 "Gateway", "CLI", "EntitlementClient", "TestSupport", "Entitlements", "ProviderKit", "Platform",
+                "Crypto",
                 "CSQLite",
                 "COpenSSL", "CEmbedded",
             ],
@@ -200,3 +207,17 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// Only for `scripts/fuzz`: built with sanitizers and for release, where tests cannot look inside modules otherwise.
+if Context.environment["GATEWAY_FUZZ"] != nil {
+    package.products.append(.library(name: "Fuzz", type: .static, targets: ["Fuzz"]))
+    package.targets.append(
+        .target(
+            name: "Fuzz",
+            dependencies: ["HTTPServer", "Gateway", "Crypto", "Licensing", "ProviderKit", "Providers", "Entitlements"],
+            path: "Tests/Fuzz",
+            exclude: ["corpus"],
+            swiftSettings: strictTests
+        )
+    )
+}

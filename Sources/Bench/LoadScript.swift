@@ -32,6 +32,32 @@ enum LoadScript {
 
         """ + summary
 
+    /// Reads of all users, one after the other, twenty at once: so that each was asked for once before anything is counted.
+    static let everyone = """
+        local format, concat = string.format, table.concat
+        local threads = 0
+        function setup(thread)
+            threads = threads + 1
+            thread:set("seed", threads)
+        end
+        function init(arguments)
+            users = tonumber(arguments[1])
+            head = "/entitlement HTTP/1.1\\r\\nHost: localhost\\r\\nAuthorization: Bearer " .. arguments[2] .. "\\r\\n\\r\\n"
+            -- Each thread begins in another half.
+            index = (seed - 1) * math.floor(users / 2)
+        end
+        function request()
+            local requests = {}
+            for place = 1, 20 do
+                local first = index * 2654435761 % 4294967296
+                requests[place] = "GET /v1/users/" .. format("%08x-0000-4000-8000-%012x", first, index) .. head
+                index = (index + 1) % users
+            end
+            return concat(requests)
+        end
+
+        """ + summary
+
     /// One request again and again, with a body.
     static let posts = """
         function init(arguments)

@@ -36,6 +36,7 @@ struct Measurement {
             for users in options.users { try reads(of: users) }
         }
         if options.parts.contains("intake") { try IntakeMeasurement(options, folder: folder).run() }
+        if options.parts.contains("apple") { try AppleMeasurement(options: options).run() }
         Bench.say("load of the machine at the end: \(ProcessFigures.load)")
     }
 

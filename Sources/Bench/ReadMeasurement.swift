@@ -1,5 +1,8 @@
 /// The gate beside nginx.
 struct ReadMeasurement {
+    /// Users that are read for the first time in a second, at least.
+    private static let firstReadsPerSecond = 30_000
+
     let options: BenchOptions
     let folder: String
 
@@ -23,16 +26,16 @@ struct ReadMeasurement {
             "nginx",
             "p99 ratio", "CPU µs/req", "nginx", "errors",
         ])
+        // What was asked for is in memory from then on; a gateway that was just started is not what is measured.
+        Bench.tell("reads: every one of \(users) users, not counted yet …")
+        _ = try LoadRun.run(
+            gateway,
+            script: try Measurement.script(LoadScript.everyone, "everyone", folder),
+            arguments: ["\(users)", Measurement.readKey],
+            connections: 16,
+            seconds: 2 + users / Self.firstReadsPerSecond
+        )
         for keys in ["uniform", "zipf"] {
-            // What is asked for often is in memory after a while; a gateway that was just started is not what is measured.
-            Bench.tell("reads: \(users) users, \(keys), not counted yet …")
-            _ = try LoadRun.run(
-                gateway,
-                script: script,
-                arguments: ["\(users)", keys, Measurement.readKey, "1000"],
-                connections: 32,
-                seconds: options.seconds * 3
-            )
             for connections in options.connections {
                 Bench.tell("reads: \(users) users, \(keys), \(connections) connections …")
                 var runs: [(gateway: LoadRun, nginx: LoadRun)] = []

@@ -9,7 +9,8 @@ enum EntitlementGateway {
         [
             ServeCommand.self, DoctorCommand.self, UserCommand.self, EventsCommand.self, ReplayCommand.self,
             GrantCommand.self, RevokeCommand.self, KeysCommand.self, LicenseCommand.self, SimulateCommand.self,
-            ListenCommand.self, ImportCommand.self, ReconcileCommand.self, BackupCommand.self, RebuildCommand.self,
+            ListenCommand.self, AppStoreCommand.self, ImportCommand.self, ReconcileCommand.self, BackupCommand.self,
+            RebuildCommand.self,
             MigrateCommand.self,
             VersionCommand.self,
         ]

@@ -38,7 +38,8 @@ enum ReconcileCommand: Command {
                 let share = progress.total == 0 ? 1 : Double(progress.passed) / Double(progress.total)
                 line.show(
                     share,
-                    "\(progress.passed) passed, \(progress.differences) different, \(progress.unread) left out"
+                    (progress.pages > 0 ? "\(progress.pages) pages of lists read, " : "")
+                        + "\(progress.passed) passed, \(progress.differences) different, \(progress.unread) left out"
                 )
             } found: { difference in
                 guard !asJSON else { return }
@@ -57,7 +58,8 @@ enum ReconcileCommand: Command {
     private static func tell(_ report: ReconcileReport) {
         for entry in report.unread {
             let reasons = entry.reasons.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
-            Terminal.error("\(entry.user ?? "a parked purchase") was left out: \(reasons.joined(separator: "; "))")
+            let what = entry.list.map { "the list of \($0)" } ?? entry.user ?? "a parked purchase"
+            Terminal.error("\(what) was left out: \(reasons.joined(separator: "; "))")
         }
         var text = report.isDryRun ? "nothing was written: " : ""
         text += "\(report.looked) looked at, \(report.differenceCount) different"

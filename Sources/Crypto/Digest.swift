@@ -10,22 +10,21 @@ public enum Digest {
     }
 
     public static func sha256(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
-        var digest = [UInt8](repeating: 0, count: sha256Size)
-        // Both pointers live for the length of the call, and the digest has the 32 bytes that SHA-256 writes.
-        let done = unsafe digest.withUnsafeMutableBufferPointer { out in
-            unsafe EVP_Digest(bytes.baseAddress, bytes.count, out.baseAddress, nil, EVP_sha256(), nil)
-        }
-        precondition(done == 1, "OpenSSL has no SHA-256")
-        return digest
+        var copy: [UInt8] = []
+        unsafe withSHA256(of: bytes) { digest in copy = unsafe [UInt8](digest) }
+        return copy
     }
 
     /// Calls `body` with the digest of the pieces put one behind the other, without asking the allocator; the digest's bytes
     /// are good for that call only.
-    public static func withSHA256<Value>(
+    ///
+    /// It gives nothing back and so is one function for all: a generic one looks its types up with every call from another
+    /// module.
+    public static func withSHA256(
         of first: UnsafeRawBufferPointer,
         _ second: UnsafeRawBufferPointer = unsafe UnsafeRawBufferPointer(start: nil, count: 0),
-        _ body: (UnsafeRawBufferPointer) -> Value
-    ) -> Value {
+        _ body: (UnsafeRawBufferPointer) -> Void
+    ) {
         unsafe withUnsafeTemporaryAllocation(byteCount: sha256Size, alignment: 8) { digest in
             // The pieces live for the length of the call, and the room has the 32 bytes that are written.
             unsafe copenssl_sha256(
@@ -35,7 +34,7 @@ public enum Digest {
                 second.count,
                 digest.baseAddress
             )
-            return unsafe body(UnsafeRawBufferPointer(digest))
+            unsafe body(UnsafeRawBufferPointer(digest))
         }
     }
 

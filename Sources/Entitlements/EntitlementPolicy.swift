@@ -59,7 +59,8 @@ public struct EntitlementPolicy: Hashable, Sendable {
 
     /// Whether nothing the purchase gives is in the product map.
     public func isUnmapped(_ outcome: PurchaseOutcome) -> Bool {
-        !outcome.lines.isEmpty && outcome.lines.allSatisfy { grant(for: $0, of: outcome.provider) == nil }
+        let present = outcome.lines.filter { !$0.isPast }
+        return !present.isEmpty && present.allSatisfy { grant(for: $0, of: outcome.provider) == nil }
     }
 
     public func countsInProduction(sandboxPurchasesOf users: [UserID]) -> Bool {

@@ -93,10 +93,13 @@ public struct PurchaseState: Hashable, Sendable {
         public var products: [String]
         /// Nil: no end of its own (a one-time purchase, or a state that only closes).
         public var end: UnixMillis?
+        /// The start of its own period, where items of one subscription have different ones.
+        public var start: UnixMillis?
 
-        public init(products: [String], end: UnixMillis?) {
+        public init(products: [String], end: UnixMillis?, start: UnixMillis? = nil) {
             self.products = products
             self.end = end
+            self.start = start
         }
     }
 

@@ -40,7 +40,9 @@ public enum MergeRule {
         let settled = Adjustments(payments: payments, adjustments: adjustments)
         var outcome: PurchaseOutcome
         if let newest, newest.state.isOneTime {
-            outcome = oneTime(states, newest: newest, ending: settled.ofWhole)
+            let reversedAt = adjustments.map(\.adjustment).filter { $0.kind == .refund && $0.standing == .withdrawn }
+                .map(\.version).max()
+            outcome = oneTime(states, newest: newest, ending: settled.ofWhole, reversedAt: reversedAt)
         } else {
             let chain = SubscriptionChain(states: states, payments: payments, pastDueDays: pastDueDays)
             guard let found = chain.outcome(provider: speaker, adjustments: settled) else { return nil }
@@ -68,7 +70,8 @@ public enum MergeRule {
     private static func oneTime(
         _ states: [OrderedState],
         newest: OrderedState,
-        ending: Adjustments.Ending?
+        ending: Adjustments.Ending?,
+        reversedAt: UnixMillis?
     ) -> PurchaseOutcome {
         var outcome = PurchaseOutcome(
             provider: newest.provider,
@@ -81,7 +84,8 @@ public enum MergeRule {
         var closed: (at: UnixMillis, status: Status)?
         switch newest.state.condition {
         case .incomplete: return outcome
-        case .ended(let at): closed = (at, .expired)
+        // An end that followed a refund goes with it when the refund is reversed.
+        case .ended(let at): closed = reversedAt.map { $0 >= newest.state.version } == true ? nil : (at, .expired)
         case .paused(let at): closed = (at, .paused)
         case .trialing, .active, .collectionPaused, .failing, .unpaid: closed = nil
         }

@@ -32,6 +32,8 @@ public struct PurchaseOutcome: Hashable, Sendable {
         /// Entitlements the provider itself names.
         public var entitlements: [String]?
         public var isOneTime: Bool
+        /// Had earlier and no longer part of the purchase: another plan, or an item that was taken away.
+        public var isPast: Bool
         /// `access_until`; nil is never (rule 5: only for a one-time purchase).
         public var end: UnixMillis?
         public var periodEnd: UnixMillis?
@@ -48,6 +50,7 @@ public struct PurchaseOutcome: Hashable, Sendable {
             products: [String],
             entitlements: [String]?,
             isOneTime: Bool,
+            isPast: Bool = false,
             end: UnixMillis?,
             periodEnd: UnixMillis?,
             purchasedAt: UnixMillis? = nil,
@@ -58,6 +61,7 @@ public struct PurchaseOutcome: Hashable, Sendable {
             self.products = products
             self.entitlements = entitlements
             self.isOneTime = isOneTime
+            self.isPast = isPast
             self.end = end
             self.periodEnd = periodEnd
             self.purchasedAt = purchasedAt

@@ -20,6 +20,16 @@ struct SubscriptionChain {
     private struct Run {
         var first: UnixMillis
         var members: [OrderedState]
+
+        /// Whether `first` is when a payment failed. That the provider has stopped trying comes weeks after the failure, so
+        /// that such a state alone says nothing of when it was.
+        var isDated: Bool {
+            members.contains { member in
+                guard member.failedAt == first else { return false }
+                if case .unpaid(let failure) = member.state.condition { return failure.since != nil }
+                return true
+            }
+        }
     }
 
     private let states: [OrderedState]
@@ -69,7 +79,10 @@ struct SubscriptionChain {
     func outcome(provider: ProviderID, adjustments: Adjustments) -> PurchaseOutcome? {
         guard let last = periods.last else { return nil }
         let newest = states.max { $0.order < $1.order }
-        let endings = adjustments.byPeriod(periods.map { (start: $0.start, end: nominalEnd($0)) })
+        let endings = adjustments.byPeriod(
+            periods.map { (start: $0.start, end: nominalEnd($0)) },
+            renewedAt: newest.flatMap(renewedAt)
+        )
         var lines: [PurchaseOutcome.Line] = []
         var lastEnded = Status.expired
         var lastClosed = false
@@ -94,7 +107,12 @@ struct SubscriptionChain {
                 lastEnded = ended
                 lastClosed = closed
             }
+            let next = index + 1 < periods.count ? periods[index + 1].start : nil
+            lines += past(in: period, upTo: next, except: shares, endings[index])
             for share in shares {
+                // An item whose own period has not moved is paid, whatever fails beside it.
+                let hasMoved = share.item.start.map { $0 >= period.start } ?? true
+                let isPaid = !hasMoved && share.end == share.item.end
                 lines.append(
                     PurchaseOutcome.Line(
                         products: share.item.products,
@@ -103,8 +121,8 @@ struct SubscriptionChain {
                         end: share.end,
                         periodEnd: share.periodEnd,
                         live: live,
-                        graceFrom: graceFrom,
-                        ended: ended
+                        graceFrom: isPaid ? nil : graceFrom,
+                        ended: isPaid && ended == .billingRetry ? .expired : ended
                     )
                 )
             }
@@ -117,6 +135,64 @@ struct SubscriptionChain {
             managementURL: newest?.state.managementURL,
             newest: newest?.order
         )
+    }
+
+    /// What was given earlier in a period and is no longer part of it: another plan, or an item that was taken away. It was
+    /// had until the first state without it.
+    private func past(
+        in period: Period,
+        upTo next: UnixMillis?,
+        except shares: [Share],
+        _ ending: Adjustments.Ending?
+    ) -> [PurchaseOutcome.Line] {
+        guard let newest = period.newest, period.states.count > 1 else { return [] }
+        let present = Set(items(of: newest).map(\.products)).union(shares.map(\.item.products))
+        let ordered = period.states.sorted { $0.order < $1.order }
+        var lines: [PurchaseOutcome.Line] = []
+        for (place, state) in ordered.enumerated() where state.isAccess {
+            for item in state.state.items where !present.contains(item.products) {
+                let without = ordered[place...].first { later in
+                    !later.state.items.isEmpty && !later.state.items.contains { $0.products == item.products }
+                }
+                guard let without, let natural = item.end else { continue }
+                let moments = [natural, UnixMillis(without.order.version), next, ending?.at]
+                guard let end = moments.compactMap(\.self).min() else { continue }
+                lines.append(
+                    PurchaseOutcome.Line(
+                        products: item.products,
+                        entitlements: state.state.entitlements,
+                        isOneTime: false,
+                        isPast: true,
+                        end: end,
+                        periodEnd: end,
+                        live: .active,
+                        ended: end == ending?.at ? ending?.status ?? .expired : .expired
+                    )
+                )
+            }
+        }
+        return lines
+    }
+
+    /// Where the provider gives no periods: the end of the period before the present one. The end moved on from there, told
+    /// by a state that vouches for access; where payments fail, one told well before they did.
+    private func renewedAt(_ newest: OrderedState) -> UnixMillis? {
+        guard periods.count == 1, periods[0].start == .earliest else { return nil }
+        let run = run(upTo: newest)
+        if let run, !run.isDated { return nil }
+        let vouching = states.filter { state in
+            state.isAccess && run.map { state.order.told <= $0.first.value - UnixMillis.millisPerDay } ?? true
+        }.sorted { $0.order < $1.order }
+        var renewed: UnixMillis?
+        var known: UnixMillis?
+        for state in vouching {
+            guard let end = state.state.items.compactMap(\.end).max() else { continue }
+            if let before = known, end > before, state.order.told >= before.value - UnixMillis.millisPerDay {
+                renewed = max(renewed ?? before, before)
+            }
+            known = max(known ?? end, end)
+        }
+        return renewed
     }
 
     /// For each set of products the line with the latest end; of equal ones the newer period's.
@@ -132,7 +208,7 @@ struct SubscriptionChain {
                 kept[same] = line
             } else {
                 // The newer period gives less than the older one: what it says of the end still stands.
-                kept[same].ended = lastEnded
+                if !line.isPast { kept[same].ended = lastEnded }
             }
         }
         return kept
@@ -159,8 +235,8 @@ struct SubscriptionChain {
 
     private func entitlements(of period: Period) -> [String]? {
         guard let newest = period.newest ?? states.max(by: { $0.order < $1.order }) else { return nil }
-        guard newest.isClosing, newest.state.entitlements ?? [] == [] else { return newest.state.entitlements }
-        // What ends a purchase does not unsay what it gave.
+        // Only what gives access says what it gives; an end, a failure or a wish not to renew does not unsay it.
+        guard !newest.isAccess, newest.state.entitlements ?? [] == [] else { return newest.state.entitlements }
         let named = states.filter { $0.order <= newest.order && $0.state.entitlements ?? [] != [] }
         return named.max { $0.order < $1.order }?.state.entitlements ?? newest.state.entitlements
     }
@@ -300,21 +376,25 @@ struct SubscriptionChain {
             let settled = states.filter {
                 $0.isAccess && $0.order.told <= run.first.value - UnixMillis.millisPerDay
             }
-            return settled.flatMap { $0.state.items.compactMap(\.end) }.max() ?? run.first
+            let ends = settled.flatMap { $0.state.items.compactMap(\.end) }
+            return ends.filter { run.isDated || $0 <= run.first }.max() ?? run.first
         }
-        for start in unpaid where !isPaid(periodStartingAt: UnixMillis(start), before: run.first) {
+        for start in unpaid where !isPaid(periodStartingAt: UnixMillis(start), before: run) {
+            // An item whose own period began earlier was paid for then, and nothing of it has moved.
+            if let own = item.start, own.value < start { return item.end }
             return UnixMillis(start)
         }
         return item.end
     }
 
-    private func isPaid(periodStartingAt start: UnixMillis, before failure: UnixMillis) -> Bool {
-        if payments.contains(where: { $0.periodStart == start && ($0.paidAt.map { $0 < failure } ?? false) }) {
+    private func isPaid(periodStartingAt start: UnixMillis, before run: Run) -> Bool {
+        if payments.contains(where: { $0.periodStart == start && ($0.paidAt.map { $0 < run.first } ?? false) }) {
             return true
         }
         return states.contains { state in
-            state.isAccess && state.order.period == start.value
-                && (state.state.isFirstPeriod || state.order.told <= failure.value - MergeRule.settledMillis)
+            guard state.isAccess, state.order.period == start.value else { return false }
+            return state.state.isFirstPeriod
+                || run.isDated && state.order.told <= run.first.value - MergeRule.settledMillis
         }
     }
 }

@@ -1,8 +1,8 @@
 /// The seller's own id of a person.
 ///
 /// Any valid UTF-8 of 1 to 255 bytes without control characters or white space at its ends, not `.` or `..` (proxies fold
-/// them in a path), and none of the words that stand for nobody. A UUID is kept in lower case, because stores and databases
-/// disagree about the case of the same UUID.
+/// them in a path), none of the words that stand for nobody, and no anonymous id of RevenueCat. A UUID is kept in
+/// lower case, because stores and databases disagree about the case of the same UUID.
 public struct UserID: Hashable, Comparable, Sendable {
     public let value: String
 
@@ -15,11 +15,25 @@ public struct UserID: Hashable, Comparable, Sendable {
         "nan", "(null)", "no_user", "unidentified", "",
     ]
 
+    /// RevenueCat's name for somebody who has not signed in. What they bought waits for a link to a user.
+    public static let anonymousPrefix = "$RCAnonymousID:"
+
+    /// No word of `blocked` is longer.
+    static let longestBlocked = 15
+
     /// Nil when the text is no user id.
     public init?(_ text: String) {
         var text = text
         let count = text.utf8.count
-        guard count >= 1, count <= UserID.bytesMax, text != ".", text != ".." else { return nil }
+        guard count >= 1, count <= UserID.bytesMax else { return nil }
+        guard !text.utf8.starts(with: UserID.anonymousPrefix.utf8) else { return nil }
+        // Most ids are longer than any word that is refused, and visible ASCII: then only a UUID's case is to be looked at.
+        if count > UserID.longestBlocked, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) {
+            let hasCapitals = count == 36 && text.utf8.contains { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "F") }
+            value = hasCapitals && UserID.isUUID(Array(text.utf8)) ? text.lowercased() : text
+            return
+        }
+        guard text != ".", text != ".." else { return nil }
         guard let first = text.unicodeScalars.first, let last = text.unicodeScalars.last,
             !first.properties.isWhitespace, !last.properties.isWhitespace
         else { return nil }
@@ -54,7 +68,12 @@ public struct UserID: Hashable, Comparable, Sendable {
     }
 
     public func hash(into hasher: inout Hasher) {
-        for byte in value.utf8 { hasher.combine(byte) }
+        // The text itself would be hashed by its letters, however they are written.
+        hasher.combine(value.utf8.count)
+        let isDone: Void? = unsafe value.utf8.withContiguousStorageIfAvailable { bytes in
+            unsafe hasher.combine(bytes: UnsafeRawBufferPointer(bytes))
+        }
+        if isDone == nil { for byte in value.utf8 { hasher.combine(byte) } }
     }
 
     public static func < (left: UserID, right: UserID) -> Bool {

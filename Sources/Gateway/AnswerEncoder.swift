@@ -50,7 +50,7 @@ enum AnswerEncoder {
         case .some(let row):
             texts(winner, row.body, into: &json)
             environment(question, into: &json)
-            entitlements(row.body, into: &json)
+            entitlements(row.body, winner, into: &json)
             tail(version: row.version, updatedAt: row.updatedAt, into: &json)
         case .none:
             json.raw(
@@ -171,11 +171,14 @@ enum AnswerEncoder {
         )
     }
 
-    private static func entitlements(_ body: Span<UInt8>, into json: inout JSONWriter) {
+    private static func entitlements(_ body: Span<UInt8>, _ winner: RowEntry?, into json: inout JSONWriter) {
         json.raw(",\"entitlements\":{")
         var offset = 2
-        for index in 0..<(body.count > 1 ? body[1] : 0) {
-            guard let entry = RowEntry(body, at: offset) else { break }
+        let count = body.count > 1 ? body[1] : 0
+        for index in 0..<count {
+            // Most rows have one entry, and it was read already.
+            let known = count == 1 ? winner : nil
+            guard let entry = known ?? RowEntry(body, at: offset) else { break }
             if index > 0 { json.raw(",") }
             json.string(body.extracting(entry.name.start..<entry.name.start + entry.name.count))
             json.raw(":")

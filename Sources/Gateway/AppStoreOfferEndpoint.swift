@@ -12,17 +12,25 @@ extension GatewayHandler {
     private static let partBytesMax = 255
 
     /// Body: `{"product_id", "offer_id", "app_account_token"?}`.
-    func signPromotionalOffer(_ request: Request, _ response: inout Response) -> Disposition {
-        guard let offers = offers(request, &response) else { return .done }
+    func signPromotionalOffer(
+        _ asker: Asker,
+        _ body: UnsafeRawBufferPointer,
+        _ response: inout Response
+    ) -> Disposition {
+        guard let offers = offers(&response) else { return .done }
         let known: Set = ["product_id", "offer_id", "app_account_token"]
-        guard let body = members(of: request, known: known, &response) else { return .done }
-        guard let product = part(body["product_id"]), let offer = part(body["offer_id"]) else {
+        guard let members = unsafe members(in: body, known: known, &response) else { return .done }
+        guard let product = part(members["product_id"]), let offer = part(members["offer_id"]) else {
             return refuse("product_id, offer_id: expected the ids of App Store Connect", &response)
         }
         var token: String?
-        if let value = body["app_account_token"], !value.isNull {
+        if let value = members["app_account_token"], !value.isNull {
             guard let text = value.string, UserID.isUUID(Array(text.utf8)) else {
                 return refuse("app_account_token: expected a UUID, as the app gives it at the purchase", &response)
+            }
+            // An offer of somebody else's is theirs.
+            guard asker.bearer == nil || asker.bearer == UserID(text) else {
+                return refuse("app_account_token: a user token speaks for its own user only", &response)
             }
             token = text
         }
@@ -56,23 +64,27 @@ extension GatewayHandler {
 
     /// Body: `{"product_id", "offer_id", "transaction_id"?}`, or for a first offer
     /// `{"product_id", "allow_introductory_offer", "transaction_id"}`.
-    func signOfferJWS(_ request: Request, _ response: inout Response) -> Disposition {
-        guard let offers = offers(request, &response) else { return .done }
+    func signOfferJWS(
+        _ asker: Asker,
+        _ body: UnsafeRawBufferPointer,
+        _ response: inout Response
+    ) -> Disposition {
+        guard let offers = offers(&response) else { return .done }
         guard offers.signsJWS else {
             write(Self.notConfigured("APP_STORE_ISSUER_ID is not set"), &response)
             return .done
         }
         let known: Set = ["product_id", "offer_id", "transaction_id", "allow_introductory_offer"]
-        guard let body = members(of: request, known: known, &response) else { return .done }
-        guard let product = part(body["product_id"]) else {
+        guard let members = unsafe members(in: body, known: known, &response) else { return .done }
+        guard let product = part(members["product_id"]) else {
             return refuse("product_id: expected the id of App Store Connect", &response)
         }
-        let transaction = part(body["transaction_id"])
-        guard transaction != nil || body["transaction_id"]?.isNull ?? true else {
+        let transaction = part(members["transaction_id"])
+        guard transaction != nil || members["transaction_id"]?.isNull ?? true else {
             return refuse("transaction_id: expected the id of a transaction of the customer", &response)
         }
         let wanted: AppStoreOffers.Request
-        switch (body["offer_id"], body["allow_introductory_offer"]) {
+        switch (members["offer_id"], members["allow_introductory_offer"]) {
         case (let offer?, nil):
             guard let offer = part(offer) else {
                 return refuse("offer_id: expected the id of App Store Connect", &response)
@@ -84,6 +96,13 @@ extension GatewayHandler {
                     "allow_introductory_offer: expected true or false, and transaction_id with it",
                     &response
                 )
+            }
+            // Whoever may say so of themselves begins with a free month again and again.
+            guard asker.bearer == nil || !isAllowed else {
+                var problem = Problem.forbidden
+                problem.detail = "allow_introductory_offer: only a key may allow it"
+                write(problem, &response)
+                return .done
             }
             wanted = .introductoryOffer(productID: product, isAllowed: isAllowed, transactionID: transaction)
         default: return refuse("expected either offer_id or allow_introductory_offer", &response)
@@ -104,8 +123,7 @@ extension GatewayHandler {
         return .done
     }
 
-    private func offers(_ request: Request, _ response: inout Response) -> AppStoreOffers? {
-        guard authorize(request, .read, &response) != nil else { return nil }
+    private func offers(_ response: inout Response) -> AppStoreOffers? {
         guard let offers = context.registry.offers else {
             write(Self.notConfigured("APP_STORE_OFFER_KEY_ID is not set"), &response)
             return nil

@@ -1,4 +1,5 @@
 internal import Crypto
+internal import Entitlements
 internal import Foundation
 internal import Platform
 internal import Providers
@@ -12,8 +13,16 @@ struct AppStoreSettings {
     static let offerKeyIDVariable = "APP_STORE_OFFER_KEY_ID"
     static let offerKeyVariable = "APP_STORE_OFFER_PRIVATE_KEY"
 
+    static let keyIDVariable = "APP_STORE_KEY_ID"
+    static let issuerVariable = "APP_STORE_ISSUER_ID"
+    static let keyVariable = "APP_STORE_PRIVATE_KEY"
+    static let baseVariable = "APP_STORE_API_BASE"
+    static let sandboxBaseVariable = "APP_STORE_SANDBOX_API_BASE"
+
     /// Nil when the App Store is off.
-    let verifier: AppStoreVerifier?
+    let adapter: AppStoreAdapter?
+    /// The App Store Server API, one for each environment; empty when it cannot be asked.
+    let apis: [AppStoreAPI]
     /// Nil when no offers are signed.
     let offers: AppStoreOffers?
 
@@ -22,13 +31,70 @@ struct AppStoreSettings {
         let app = try Self.app(environment)
         offers = try Self.offers(environment, app)
         guard let app else {
-            verifier = nil
+            adapter = nil
+            apis = try Self.apis(environment, nil)
             return
         }
+        let adapter: AppStoreAdapter
         do throws(KeyError) {
-            verifier = try AppStoreVerifier(app: app, roots: roots)
+            adapter = AppStoreAdapter(verifier: try AppStoreVerifier(app: app, roots: roots))
         } catch {
             throw ConfigurationError(Self.rootsVariable, error.reason)
+        }
+        self.adapter = adapter
+        apis = try Self.apis(environment, adapter)
+    }
+
+    /// The address of production counts for the sandbox as well when it is set and the sandbox's is not: what is turned to
+    /// another place is turned whole.
+    private static func apis(
+        _ environment: EnvironmentVariables,
+        _ adapter: AppStoreAdapter?
+    ) throws(ConfigurationError) -> [AppStoreAPI] {
+        let (id, path, issuer) = (environment[keyIDVariable], environment[keyVariable], environment[issuerVariable])
+        guard id != nil || path != nil else { return [] }
+        let needed = "the key's id, the team's issuer id and the key file belong together"
+        guard let id else {
+            throw ConfigurationError(keyIDVariable, "it is not set, and \(keyVariable) is", hint: needed)
+        }
+        guard let path else {
+            throw ConfigurationError(keyVariable, "it is not set, and \(keyIDVariable) is", hint: needed)
+        }
+        guard let issuer else {
+            throw ConfigurationError(issuerVariable, "it is not set, and \(keyIDVariable) is", hint: needed)
+        }
+        guard let adapter else {
+            throw ConfigurationError(
+                keyIDVariable,
+                "\(bundleVariable) is not set",
+                hint: "the App Store is asked about one app"
+            )
+        }
+        let key = try key(keyVariable, path)
+        let credentials: AppStoreAPI.Credentials
+        do throws(KeyError) {
+            credentials = try AppStoreAPI.Credentials(keyID: id, issuerID: issuer, key: key)
+        } catch {
+            throw ConfigurationError(keyVariable, "\(path): \(error.reason)", hint: keyHint)
+        }
+        let production = try ProviderAPIs.address(baseVariable, AppStoreAPI.defaultBase, environment)
+        let standard = environment[baseVariable] == nil ? AppStoreAPI.defaultSandboxBase : production
+        let sandbox = try ProviderAPIs.address(sandboxBaseVariable, standard, environment)
+        return [(production, StoreEnvironment.production), (sandbox, .sandbox)].map { base, environment in
+            AppStoreAPI(base: base, environment: environment, credentials: credentials, adapter: adapter)
+        }
+    }
+
+    private static let keyHint = "the path of the .p8 file of the In-App Purchase key in App Store Connect"
+
+    private static func key(_ name: String, _ path: String) throws(ConfigurationError) -> PrivateKey {
+        guard let file = FileManager.default.contents(atPath: path) else {
+            throw ConfigurationError(name, "\(path) cannot be read", hint: keyHint)
+        }
+        do throws(KeyError) {
+            return try PrivateKey(pem: [UInt8](file))
+        } catch {
+            throw ConfigurationError(name, "\(path): \(error.reason)", hint: keyHint)
         }
     }
 
@@ -77,19 +143,16 @@ struct AppStoreSettings {
                 hint: "an offer is signed for an app"
             )
         }
-        let hint = "the path of the .p8 file of the In-App Purchase key in App Store Connect"
-        guard let file = FileManager.default.contents(atPath: path) else {
-            throw ConfigurationError(offerKeyVariable, "\(path) cannot be read", hint: hint)
-        }
+        let key = try key(offerKeyVariable, path)
         do throws(KeyError) {
             return try AppStoreOffers(
                 keyID: id,
-                key: PrivateKey(pem: [UInt8](file)),
+                key: key,
                 bundleID: app.bundleID,
-                issuerID: environment["APP_STORE_ISSUER_ID"]
+                issuerID: environment[issuerVariable]
             )
         } catch {
-            throw ConfigurationError(offerKeyVariable, "\(path): \(error.reason)", hint: hint)
+            throw ConfigurationError(offerKeyVariable, "\(path): \(error.reason)", hint: keyHint)
         }
     }
 

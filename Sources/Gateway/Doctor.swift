@@ -3,6 +3,7 @@ internal import Foundation
 internal import HTTPServer
 internal import Platform
 internal import ProviderKit
+internal import Providers
 internal import SQLStorage
 internal import Storage
 
@@ -42,9 +43,6 @@ public struct Doctor {
     /// A disk with less than this is about to stop every write.
     private static let freeBytesLow: Int64 = 1 << 30
     private static let freeBytesNone: Int64 = 32 << 20
-    /// A shorter secret can be guessed by whoever may try often.
-    private static let secretBytesLow = 16
-
     public private(set) var findings: [Finding] = []
     /// Nil when the flags and the environment alone cannot be understood.
     public private(set) var configuration: GatewayConfiguration?
@@ -115,6 +113,15 @@ public struct Doctor {
             let grants = "every product grants \(configuration.policy.defaultEntitlement)"
             add("provider", .ok, "\(name) is on, \(isMapped ? "its products are mapped" : grants)")
         }
+        if registry.adapters[AppStoreAdapter.name.name] != nil, registry.appStoreAPIs.isEmpty {
+            add(
+                "provider",
+                .off,
+                "app_store is not asked what no notification told",
+                hint:
+                    "set \(AppStoreSettings.keyIDVariable), \(AppStoreSettings.issuerVariable) and \(AppStoreSettings.keyVariable)"
+            )
+        }
         for (name, variable) in registry.off.sorted(by: { $0.key < $1.key }) {
             add("provider", .off, "\(name) is off", hint: "set \(variable) to turn it on")
         }
@@ -140,11 +147,11 @@ public struct Doctor {
         for name in names {
             guard let value = configuration.environment[name] else { continue }
             let parts = name == "REVENUECAT_WEBHOOK_AUTHORIZATION" ? [value] : value.components(separatedBy: ",")
-            if parts.contains(where: { $0.utf8.count < Self.secretBytesLow }) {
+            if parts.contains(where: { $0.utf8.count < KeyStore.secretBytesLow }) {
                 add(
                     "keys",
                     .warning,
-                    "\(name) is shorter than \(Self.secretBytesLow) characters and may be guessed",
+                    "\(name) is shorter than \(KeyStore.secretBytesLow) characters and may be guessed",
                     hint: "use one of random characters, such as keys create makes"
                 )
             }

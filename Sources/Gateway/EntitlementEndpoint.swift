@@ -131,11 +131,12 @@ extension GatewayHandler {
         guard let reader = reads.local else {
             return AnswerEncoder.encode(question, copy: try fetchedRow(), into: &json)
         }
-        let found = try unsafe lookup.withUnsafeBufferPointer { bytes throws(StorageError) -> AnswerSummary? in
+        var found: AnswerSummary?
+        try unsafe lookup.withUnsafeBufferPointer { bytes throws(StorageError) in
             try unsafe reader.withRow(of: UnsafeRawBufferPointer(bytes), in: question.environment, now: clock) { row in
                 switch row {
-                case .some: AnswerEncoder.encode(question, row, into: &json)
-                case .none: nil
+                case .some: found = AnswerEncoder.encode(question, row, into: &json)
+                case .none: break
                 }
             }
         }

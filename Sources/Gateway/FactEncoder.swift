@@ -47,6 +47,7 @@ extension JSONWriter {
             json.raw("{")
             json.texts("products", item.products)
             json.moment("end", item.end)
+            if let start = item.start { json.moment("start", start) }
             json.raw("}")
         }
         key("will_renew")

@@ -55,8 +55,6 @@ struct GatewayServices: Sendable {
     let counting: StoreCounting
     let measurements: Measurements
     let readiness: Readiness
-    /// What one loop may keep of rows in memory.
-    let cacheBytes: Int
     let sync: ProviderSync
     let feed: ChangeFeed
     let receivers: [NotifyReceiver]

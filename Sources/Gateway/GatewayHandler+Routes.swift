@@ -64,7 +64,7 @@ extension GatewayHandler {
             guard enter(.googlePlayPurchases, request, &response), isMethod(.post, "POST", request, &response) else {
                 return .done
             }
-            return submitPurchase(request, &response, ticket)
+            return byKeyOrUser(.submitPurchase, request, &response, ticket)
         }
         if unsafe RequestTarget.equals(path, "/v1/events") {
             guard enter(.events, request, &response), isRead(request, &response) else { return .done }
@@ -187,8 +187,8 @@ extension GatewayHandler {
         guard enter(isTransaction ? .appStoreTransactions : isOffer ? .offers : .offerJWS, request, &response),
             isMethod(.post, "POST", request, &response)
         else { return .done }
-        if isTransaction { return submitTransaction(request, &response, ticket) }
-        return isOffer ? signPromotionalOffer(request, &response) : signOfferJWS(request, &response)
+        let action: UserAction = isTransaction ? .submitTransaction : isOffer ? .promotionalOffer : .offerJWS
+        return byKeyOrUser(action, request, &response, ticket)
     }
 
     /// `/v1/events/{provider}/{event_id}/replay`. A slash in an id is percent-encoded.

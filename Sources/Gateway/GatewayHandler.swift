@@ -108,7 +108,7 @@ final class GatewayHandler: RequestHandler {
         storedKeys = context.storedKeys.map(KeyRing.Key.init)
         keys = KeyRing(context.environmentKeys + storedKeys)
         measurements = context.services.measurements.requests[loop]
-        reads = try LoopReads(context.store, cacheBytes: context.services.cacheBytes, mailbox)
+        reads = try LoopReads(context.store, mailbox)
         defaultEntitlement = context.defaultEntitlement.map { $0 }
         access = LoopAccess(tokens: UserTokenVerifier(context.access.issuers), signing: context.signingKeys)
         access.pushTokens = UserTokenVerifier(context.registry.googlePush.map { [$0.issuer] } ?? [])
@@ -278,7 +278,7 @@ final class GatewayHandler: RequestHandler {
             } else {
                 readiness.wrote(true, at: .now())
             }
-            if case .webhook(let provider, _) = continuation, case .ingested(let outcome) = committed.value {
+            if case .webhook(let provider, _) = continuation, let outcome = committed.value.outcome {
                 context.webhooks[provider]?.took(outcome, at: now)
             }
             return nil

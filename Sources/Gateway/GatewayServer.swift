@@ -53,7 +53,7 @@ public final class GatewayServer: Sendable {
             throw ConfigurationError("/licenses/issue_on", "\(provider.name): no such provider")
         }
         announce(registry, configuration)
-        let apis = try ProviderAPIs.all(configuration.environment, registry.manifests)
+        let apis = try ProviderAPIs.all(configuration.environment, registry)
         let addresses = try addresses(configuration)
         let tls = try configuration.tls?.load()
         // Filled when the loops run; until then nobody waits for a change.
@@ -70,7 +70,8 @@ public final class GatewayServer: Sendable {
             store = try configuration.location.open(
                 policy: configuration.policy,
                 receivers: configuration.receivers.map(\.id),
-                listener: feed
+                listener: feed,
+                cacheBytes: cacheBytes
             ) { rows in
                 loops.post(.changed(rows))
             }
@@ -100,7 +101,6 @@ public final class GatewayServer: Sendable {
                 counting: started,
                 measurements: Measurements(loops: loopCount),
                 readiness: Readiness(),
-                cacheBytes: cacheBytes / loopCount,
                 sync: startedSync,
                 feed: feed,
                 receivers: configuration.receivers,
@@ -346,6 +346,9 @@ public final class GatewayServer: Sendable {
     }
 
     private static func announceRisks(_ configuration: GatewayConfiguration) {
+        for name in KeyStore.guessable(configuration.environment) {
+            Log.warning("a key is so short that it can be guessed", ("setting", .string(name)))
+        }
         if configuration.policy.sandboxUsers.contains("*") {
             Log.warning("sandbox purchases of everyone count in production", ("setting", .string("sandbox_users")))
         }

@@ -90,26 +90,12 @@ extension GatewayHandler {
     ) -> Disposition {
         let push = GooglePlayPush(body)
         guard case .success(let notification) = push.content else {
-            return take(
-                VerifiedDelivery(verified: body, eventID: push.messageID),
-                adapter,
-                body.count,
-                now,
-                &response,
-                ticket
-            )
+            return take(push.delivery, adapter, body.count, now, &response, ticket)
         }
         // Somebody else's app: the same account may push for several.
         guard notification.package == adapter.package else { return refusePush(&response) }
         guard case .purchase = notification.subject else {
-            return take(
-                VerifiedDelivery(verified: body, eventID: push.messageID),
-                adapter,
-                body.count,
-                now,
-                &response,
-                ticket
-            )
+            return take(push.delivery, adapter, body.count, now, &response, ticket)
         }
         let task = ProviderTask(
             provider: adapter.provider,
@@ -132,7 +118,7 @@ extension GatewayHandler {
 
     /// What a delivery came to that had to be looked at.
     func finishDelivery(_ provider: String, _ eventID: String, _ report: SyncReport, _ response: inout Response) {
-        guard case .ingested(let outcome)? = report.result?.value else {
+        guard let outcome = report.result?.value.outcome else {
             context.webhooks[provider]?.failed.add()
             write(.providerUnavailable(provider), &response)
             return

@@ -14,26 +14,10 @@ extension GatewayHandler {
     private static let purchaseMillis = 8000
     private static let purchaseTokenBytesMax = 2048
 
-    func submitPurchase(_ request: Request, _ response: inout Response, _ ticket: ReplyTicket) -> Disposition {
-        if let key = key(of: request) {
-            return unsafe submitPurchase(
-                body: request.body,
-                query: request.query,
-                for: nil,
-                by: key.id,
-                &response,
-                ticket
-            )
-        }
-        return unsafe signedIn(.submitPurchase, request.path, request, &response, ticket)
-    }
-
-    /// - Parameter bearer: The one whose token it is; nobody else can be named then.
     func submitPurchase(
-        body: UnsafeRawBufferPointer,
-        query: UnsafeRawBufferPointer,
-        for bearer: UserID?,
-        by actor: String,
+        _ asker: Asker,
+        _ body: UnsafeRawBufferPointer,
+        _ query: UnsafeRawBufferPointer,
         _ response: inout Response,
         _ ticket: ReplyTicket
     ) -> Disposition {
@@ -41,40 +25,21 @@ extension GatewayHandler {
             write(missing(GooglePlayAdapter.name.name), &response)
             return .done
         }
-        guard let document = JSON(unsafe [UInt8](body)), let members = document.object else {
-            return refuse("the body: expected a JSON object", &response)
-        }
         let known: Set = ["purchase_token", "user_id", "restore"]
-        if let other = members.keys.sorted().first(where: { !known.contains($0) }) {
-            return refuse("\(other): not known here", &response)
-        }
-        guard let token = document["purchase_token"]?.string, !token.isEmpty,
+        guard let members = unsafe members(in: body, known: known, &response) else { return .done }
+        guard let token = members["purchase_token"]?.string, !token.isEmpty,
             token.utf8.count <= Self.purchaseTokenBytesMax
         else { return refuse("purchase_token: expected the token as Google Play gives it", &response) }
-        var user = bearer
-        if let asked = document["user_id"], !asked.isNull {
-            guard let named = asked.string.flatMap({ UserID($0) }) else {
-                write(.invalidUserID, &response)
-                return .done
-            }
-            guard bearer == nil || bearer == named else {
-                return refuse("user_id: a user token speaks for its own user only", &response)
-            }
-            user = named
-        }
-        var restore = context.restore
-        if let asked = document["restore"], !asked.isNull {
-            guard let word = asked.string.flatMap(PurchaseSubmission.Restore.init(rawValue:)) else {
-                return refuse("restore: expected transfer or keep", &response)
-            }
-            restore = word
+        guard let named = named(members["user_id"], asker, &response) else { return .done }
+        guard let restore = restore(members["restore"]) else {
+            return refuse("restore: expected transfer or keep", &response)
         }
         guard unsafe setScope(query: query, &response) else { return .done }
         let claim = PurchaseClaim(
             id: ExternalID(namespace: GooglePlayAdapter.tokenNamespace, value: token),
-            user: user,
+            user: named.user,
             restore: restore,
-            by: Actor(keyID: actor, at: now)
+            by: Actor(keyID: asker.actorID, at: now)
         )
         let (entitlement, mailbox) = (question.entitlement, mailbox)
         let isTaken = context.sync.claim(claim, at: GooglePlayAdapter.name, deadlineMillis: Self.purchaseMillis) {
@@ -102,13 +67,13 @@ extension GatewayHandler {
             return write(problem, &response)
         }
         guard let owner = report.owner else {
-            if case .ingested(.observed) = result.value {
+            if result.value.outcome == .observed {
                 return write(
                     Problem(409, "purchase_pending", "Conflict", "the purchase is not paid yet, or means nothing"),
                     &response
                 )
             }
-            if case .ingested(.quarantined) = result.value {
+            if result.value.outcome == .quarantined {
                 return write(.providerUnavailable(GooglePlayAdapter.name.name), &response)
             }
             return write(.badRequest("user_id: expected, because the purchase names no account"), &response)

@@ -21,7 +21,9 @@ extension GatewayHandler {
         guard let body = members(of: request, known: ["until", "reason", "entitlement", "grant_id"], &response) else {
             return .done
         }
-        guard let reason = body["reason"]?.string, !reason.isEmpty, reason.utf8.count <= Self.reasonBytesMax else {
+        guard let reason = body["reason"]?.string, reason.contains(where: { !$0.isWhitespace }),
+            reason.utf8.count <= Self.reasonBytesMax
+        else {
             return refuse("reason: expected a text, for whoever asks later why", &response)
         }
         guard let untilJSON = body["until"] else {
@@ -125,7 +127,15 @@ extension GatewayHandler {
 
     /// The members of a JSON object; one that is not known is refused, because it is a misspelt one.
     func members(of request: Request, known: Set<String>, _ response: inout Response) -> [String: JSON]? {
-        guard let members = JSON(unsafe [UInt8](request.body))?.object else {
+        unsafe members(in: request.body, known: known, &response)
+    }
+
+    func members(
+        in body: UnsafeRawBufferPointer,
+        known: Set<String>,
+        _ response: inout Response
+    ) -> [String: JSON]? {
+        guard let members = JSON(unsafe [UInt8](body))?.object else {
             write(.badRequest("the body: expected a JSON object"), &response)
             return nil
         }

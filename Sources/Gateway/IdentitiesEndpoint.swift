@@ -33,10 +33,8 @@ extension GatewayHandler {
             externalID: externalID,
             by: Actor(keyID: key.id, at: now)
         )
-        // A RevenueCat id that is no anonymous one is a user id of the same person.
-        if provider == "revenuecat", !externalID.hasPrefix("$RCAnonymousID:"), let other = UserID(externalID),
-            other != user
-        {
+        // A RevenueCat id may be a user id of the same person, and may be a transaction.
+        if provider == "revenuecat", !externalID.contains("/"), let other = UserID(externalID), other != user {
             identity.samePerson = [other]
         }
         return submit(.addIdentity(identity), .identity(identity), ticket, &response)

@@ -7,6 +7,8 @@ struct JSONWriter: ~Copyable {
     private var base: UnsafeMutableRawPointer
     private var capacity = 1024
     private(set) var count = 0
+    /// The last moment that was written, and where its text stands; an answer has the same moment in several places.
+    private var lastTime = (moment: UnixMillis(0), place: -1)
 
     init() {
         unsafe base = .allocate(byteCount: capacity, alignment: 16)
@@ -28,6 +30,7 @@ struct JSONWriter: ~Copyable {
 
     mutating func reset() {
         count = 0
+        lastTime.place = -1
     }
 
     @inline(__always)
@@ -119,15 +122,36 @@ struct JSONWriter: ~Copyable {
     private mutating func string(_ text: UnsafeRawBufferPointer) {
         append(UInt8(ascii: "\""))
         var start = 0
-        for index in 0..<text.count {
+        var index = 0
+        while index < text.count {
+            if index &+ 8 <= text.count,
+                unsafe !Self.needsEscape(text.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+            {
+                index &+= 8
+                continue
+            }
             let byte = unsafe text[index]
+            index &+= 1
             guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
-            unsafe append(UnsafeRawBufferPointer(rebasing: text[start..<index]))
+            unsafe append(UnsafeRawBufferPointer(rebasing: text[start..<index &- 1]))
             escaped(byte)
-            start = index &+ 1
+            start = index
         }
         unsafe append(UnsafeRawBufferPointer(rebasing: text[start...]))
         append(UInt8(ascii: "\""))
+    }
+
+    /// Whether one of eight bytes is a control character, a quotation mark or a reverse solidus. A subtraction borrows into a
+    /// byte's top bit where that byte was smaller, so that a byte above such a one may be taken for one, too: then it is
+    /// looked at alone.
+    @inline(__always)
+    private static func needsEscape(_ word: UInt64) -> Bool {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let quotes = word ^ (ones &* 0x22)
+        let solidi = word ^ (ones &* 0x5c)
+        let found =
+            ((word &- ones &* 0x20) & ~word) | ((quotes &- ones) & ~quotes) | ((solidi &- ones) & ~solidi)
+        return found & (ones &* 0x80) != 0
     }
 
     /// RFC 8259 section 7: quotation mark, reverse solidus and control characters; everything else is UTF-8 as it is.
@@ -169,8 +193,15 @@ struct JSONWriter: ~Copyable {
 
     mutating func time(_ moment: UnixMillis?) {
         guard let moment else { return null() }
+        reserve(UnixMillis.rfc3339Size &+ 2)
+        let size = UnixMillis.rfc3339Size &+ 2
+        if moment == lastTime.moment, lastTime.place >= 0 {
+            unsafe (base + count).copyMemory(from: base + lastTime.place, byteCount: size)
+            count &+= size
+            return
+        }
+        lastTime = (moment, count)
         append(UInt8(ascii: "\""))
-        reserve(UnixMillis.rfc3339Size)
         let room = unsafe UnsafeMutableRawBufferPointer(start: base + count, count: capacity - count)
         unsafe moment.writeRFC3339(into: room)
         count &+= UnixMillis.rfc3339Size

@@ -45,14 +45,14 @@ struct KeyRing: Sendable {
     /// All keys are compared, so that the time says nothing about which one it was.
     private func index(of presented: UnsafeRawBufferPointer) -> Int? {
         guard presented.count > 0, presented.count <= Self.bytesMax else { return nil }
-        return unsafe Digest.withSHA256(of: presented) { digest in
-            var found: Int?
+        var found: Int?
+        unsafe Digest.withSHA256(of: presented) { digest in
             for index in keys.indices {
                 let isEqual = unsafe keys[index].digest.withUnsafeBytes { unsafe ConstantTime.equal($0, digest) }
                 guard isEqual else { continue }
                 if found.map({ keys[$0].scope < keys[index].scope }) ?? true { found = index }
             }
-            return found
         }
+        return found
     }
 }

@@ -50,6 +50,16 @@ enum KeyStore {
         return keys
     }
 
+    /// A shorter secret can be guessed by whoever may try often.
+    static let secretBytesLow = 16
+
+    /// Variables that hold a key which can be guessed.
+    static func guessable(_ environment: EnvironmentVariables) -> [String] {
+        ["GATEWAY_ADMIN_KEY", "GATEWAY_READ_KEY"].filter { name in
+            ((try? environment.list(name)) ?? []).contains { $0.utf8.count < secretBytesLow }
+        }
+    }
+
     /// A new key, and what is kept of it.
     static func make(_ scope: KeyScope, label: String) -> (key: String, record: KeyRecord) {
         let key = (scope == .admin ? "admin_" : "read_") + Base64.encodeURL(RandomBytes.make(randomBytes))

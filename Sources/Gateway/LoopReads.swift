@@ -65,9 +65,9 @@ struct LoopReads {
     private var waiting: [Int: WaitingRead] = [:]
     private var last = 0
 
-    init(_ store: any Store, cacheBytes: Int, _ loop: Mailbox<LoopMessage>) throws {
+    init(_ store: any Store, _ loop: Mailbox<LoopMessage>) throws {
         if let store = store as? SQLiteStore {
-            let reader = try store.makeReader(cacheBytes: cacheBytes)
+            let reader = try store.makeReader(keepsRows: true)
             (local, localViews, thread) = (reader, try Views(reader), nil)
         } else {
             (local, localViews) = (nil, nil)

@@ -229,7 +229,8 @@ extension MetricsText {
     private static func word(_ kind: ProviderTask.Kind) -> String {
         switch kind {
         case .read: "read"
-        case .send: "acknowledge"
+        case .acknowledge: "acknowledge"
+        case .tell: "tell"
         }
     }
 

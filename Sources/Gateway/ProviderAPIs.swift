@@ -5,22 +5,25 @@ internal import Providers
 enum ProviderAPIs {
     /// Whether an environment variable decides whom the thread that asks providers can ask: that is settled at the start.
     static func isSetting(_ name: String) -> Bool {
-        name.hasPrefix("GOOGLE_PLAY_") || name == revenueCatKey || name == revenueCatProject
+        name.hasPrefix("GOOGLE_PLAY_") || appStoreNames.contains(name) || name == revenueCatKey
+            || name == revenueCatProject
             || name.hasSuffix("_API_KEY") || name.hasSuffix("_API_BASE")
     }
 
+    private static let appStoreNames: Set = [AppStoreSettings.keyIDVariable, AppStoreSettings.keyVariable]
     private static let revenueCatKey = "REVENUECAT_SECRET_KEY"
     private static let revenueCatProject = "REVENUECAT_PROJECT_ID"
 
     /// - Throws: For half a pair of credentials, or an address that is none.
     static func all(
         _ environment: EnvironmentVariables,
-        _ manifests: [Manifest]
+        _ registry: ProviderRegistry
     ) throws(ConfigurationError) -> [any ProviderAPI] {
         var apis: [any ProviderAPI] = []
         if let api = try revenueCat(environment) { apis.append(api) }
         if let api = try GooglePlaySettings(environment).api { apis.append(api) }
-        for manifest in manifests {
+        apis += registry.appStoreAPIs as [any ProviderAPI]
+        for manifest in registry.manifests {
             guard let described = manifest.api, let key = environment[described.keyVariable] else { continue }
             let base = try address(described.baseVariable, described.base, environment)
             if let api = ManifestAPI(manifest: manifest, base: base, key: key) { apis.append(api) }

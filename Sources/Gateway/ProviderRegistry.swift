@@ -7,6 +7,8 @@ struct ProviderRegistry: Sendable {
     private(set) var adapters: [String: any ProviderAdapter] = [:]
     /// Signs offers for the App Store; nil when no key for them is set.
     private(set) var offers: AppStoreOffers?
+    /// The App Store Server API, one for each environment; empty when it cannot be asked.
+    private(set) var appStoreAPIs: [AppStoreAPI] = []
     /// Who pushes Google Play's notifications; nil when none are taken.
     private(set) var googlePush: GooglePlaySettings.Push?
     /// Known providers that are off → the variable that would turn them on.
@@ -27,8 +29,9 @@ struct ProviderRegistry: Sendable {
         }
         let appStore = try AppStoreSettings(environment)
         offers = appStore.offers
-        if let verifier = appStore.verifier {
-            adapters[AppStoreAdapter.name.name] = AppStoreAdapter(verifier: verifier)
+        appStoreAPIs = appStore.apis
+        if let adapter = appStore.adapter {
+            adapters[AppStoreAdapter.name.name] = adapter
         } else {
             off[AppStoreAdapter.name.name] = "\(AppStoreSettings.bundleVariable) and \(AppStoreSettings.appVariable)"
         }

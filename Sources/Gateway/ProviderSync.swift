@@ -13,10 +13,14 @@ struct SyncReport: Sendable {
     var pending: Set<ProviderID> = []
     /// Providers among the unreachable ones that will say the same when they are asked again: somebody has to mend it.
     var refused: Set<ProviderID> = []
+    /// Providers among the unreachable ones that answered something else than was expected.
+    var notUnderstood: Set<ProviderID> = []
     /// Why what a provider said could not be stored; nil when it was.
     var failure: String?
     /// Events that changed something.
     var applied = 0
+    /// Of a list: where the next page begins.
+    var nextPage: String?
     /// Questions that were asked.
     var questions = 0
     /// What people see now and did not see before; of a trial, what they would see.
@@ -63,6 +67,7 @@ final class ProviderSync: Sendable {
         /// The delivery is kept, or it is known what became of it.
         case kept(ProviderTask, deadlineMillis: Int, reply: Reply, Result<Committed<StoreResult>, StorageError>)
         case claim(PurchaseClaim, provider: ProviderID, deadlineMillis: Int, reply: Reply)
+        case page(APIListPage, api: Int, SyncManner, reply: Reply)
         /// An access token, or not.
         case authorized(api: Int, Result<OutboundAnswer, OutboundFailure>)
         /// Something was written that nobody waits for.
@@ -72,13 +77,25 @@ final class ProviderSync: Sendable {
     /// People who may wait to be looked at; more are refused.
     static let waitingMax = 4096
 
+    /// A list that a provider has, and where it is asked for.
+    struct List: Sendable {
+        var provider: ProviderID
+        var list: APIList
+        fileprivate var api: Int
+    }
+
+    /// Every list that can be read.
+    let lists: [List]
     /// Providers that can be asked.
     private let providers: Set<ProviderID>
     private let mailbox: Mailbox<Message>
     private let thread: WorkerThread
 
-    private init(providers: Set<ProviderID>, mailbox: Mailbox<Message>, thread: WorkerThread) {
-        self.providers = providers
+    private init(_ apis: [any ProviderAPI], mailbox: Mailbox<Message>, thread: WorkerThread) {
+        providers = Set(apis.map(\.provider))
+        lists = apis.enumerated().flatMap { index, api in
+            api.lists.map { List(provider: api.provider, list: $0, api: index) }
+        }
         self.mailbox = mailbox
         self.thread = thread
     }
@@ -90,7 +107,7 @@ final class ProviderSync: Sendable {
             let reader = try store.makeReader()
             let worker = SyncWorker(apis: apis, store: store, reader: reader, mailbox: mailbox)
             let thread = try WorkerThread.start(name: "sync") { worker.run() }
-            return ProviderSync(providers: Set(apis.map(\.provider)), mailbox: mailbox, thread: thread)
+            return ProviderSync(apis, mailbox: mailbox, thread: thread)
         } catch {
             throw ConfigurationError("sync", "\(error)")
         }
@@ -129,6 +146,12 @@ final class ProviderSync: Sendable {
     ) -> Bool {
         guard mailbox.count < Self.waitingMax else { return false }
         return mailbox.post(.claim(claim, provider: provider, deadlineMillis: deadlineMillis, reply: reply))
+    }
+
+    /// Reads one page of a list and takes in what it tells.
+    func read(_ page: APIListPage, of list: List, _ manner: SyncManner, _ reply: @escaping Reply) -> Bool {
+        guard mailbox.count < Self.waitingMax else { return false }
+        return mailbox.post(.page(page, api: list.api, manner, reply: reply))
     }
 
     func stop() {

@@ -18,7 +18,7 @@ public enum Reconcile {
     ) throws(ConfigurationError) -> ReconcileReport {
         try Maintenance.requireDatabase(configuration)
         let registry = try ProviderRegistry(configuration)
-        let apis = try ProviderAPIs.all(configuration.environment, registry.manifests)
+        let apis = try ProviderAPIs.all(configuration.environment, registry)
         guard !apis.isEmpty else {
             throw ConfigurationError(
                 "reconcile",

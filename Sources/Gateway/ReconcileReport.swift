@@ -23,16 +23,20 @@ public struct ReconcileProgress: Sendable {
     /// People and ownerless purchases that lie behind it, and all of them.
     public var passed: Int
     public var total: Int
+    /// Pages that were read of the providers' lists of what has happened.
+    public var pages = 0
     public var differences = 0
     public var unread = 0
 }
 
 /// What a look at everyone came to.
 public struct ReconcileReport: Sendable {
-    /// Somebody a provider could not be asked about.
+    /// Somebody a provider could not be asked about, or a list that could not be read.
     public struct Unread: Sendable {
         /// Nil for a purchase without an owner.
         public var user: String?
+        /// Of a list: its name at the provider.
+        public var list: String?
         /// Provider → why.
         public var reasons: [String: String]
     }
@@ -49,6 +53,8 @@ public struct ReconcileReport: Sendable {
     public internal(set) var looked = 0
     /// …and those at whose provider nothing can be asked.
     public internal(set) var withoutAPI = 0
+    /// Pages that were read of the providers' lists of what has happened.
+    public internal(set) var pages = 0
     private(set) var differences: [AnswerDifference] = []
     public private(set) var differenceCount = 0
     public private(set) var unread: [Unread] = []
@@ -63,14 +69,22 @@ public struct ReconcileReport: Sendable {
     }
 
     mutating func add(_ seen: SyncReport, of subject: SweepSubject) {
+        var user: String?
+        if case .user(let known) = subject { user = known.value }
+        add(seen, user, list: nil)
+    }
+
+    mutating func add(_ seen: SyncReport, of list: String) {
+        add(seen, nil, list: list)
+    }
+
+    private mutating func add(_ seen: SyncReport, _ user: String?, list: String?) {
         unreadCount += 1
         guard unread.count < Self.listMax else { return }
         var reasons = Dictionary(uniqueKeysWithValues: seen.unreachable.map { ($0.key.name, $0.value) })
         for provider in seen.pending { reasons[provider.name] = "it did not answer in time" }
         if let failure = seen.failure { reasons["database"] = failure }
-        var user: String?
-        if case .user(let known) = subject { user = known.value }
-        unread.append(Unread(user: user, reasons: reasons))
+        unread.append(Unread(user: user, list: list, reasons: reasons))
     }
 
     public var json: String {
@@ -81,7 +95,8 @@ public struct ReconcileReport: Sendable {
             json.bool(flag)
         }
         for (name, count) in [
-            ("looked", looked), ("without_api", withoutAPI), ("different", differenceCount), ("unread", unreadCount),
+            ("looked", looked), ("without_api", withoutAPI), ("pages", pages), ("different", differenceCount),
+            ("unread", unreadCount),
         ] {
             json.key(name)
             json.integer(Int64(count))
@@ -104,6 +119,8 @@ public struct ReconcileReport: Sendable {
             json.raw("{")
             json.key("user_id")
             json.optional(entry.user)
+            json.key("list")
+            json.optional(entry.list)
             json.key("reasons")
             json.raw("{")
             for (provider, reason) in entry.reasons.sorted(by: { $0.key < $1.key }) {

@@ -28,14 +28,16 @@ final class Reconciliation {
     /// How soon a stop is noticed.
     private static let noticeMillis = 100
 
-    private let sync: ProviderSync
+    let sync: ProviderSync
     private let store: any Store
-    private let reader: any SQLReading
-    private let options: ReconcileOptions
-    private let mailbox: Mailbox<Message>
-    private let isStopped: () -> Bool
+    let reader: any SQLReading
+    let options: ReconcileOptions
+    let mailbox: Mailbox<Message>
+    let isStopped: () -> Bool
     private var place = SweepPlace()
-    private var report = ReconcileReport()
+    var report = ReconcileReport()
+    /// What a trial has told already: nothing is kept of it, so it is found again.
+    private var told: Set<AnswerDifference.Place> = []
     /// How much longer providers that fail are asked again; nil when they have used it up and none has been read since.
     private var patienceMillis: Int?
 
@@ -76,6 +78,8 @@ final class Reconciliation {
         }
         try keepPlace()
         var state = ReconcileProgress(passed: place.passed, total: try reader.sweepSize())
+        // First what was sent and got lost: it may tell of purchases that nobody here knows.
+        try readLists(&state, progress: progress, found: found)
         while !isStopped(), let page = try nextPage(now) {
             var left = page
             while !left.isEmpty, !isStopped() { left = try look(at: left, found) }
@@ -134,7 +138,7 @@ final class Reconciliation {
         try remember(.reconcilePlace, place.text)
     }
 
-    private func remember(_ memory: StoreMemory, _ value: String?) throws(StorageError) {
+    func remember(_ memory: StoreMemory, _ value: String?) throws(StorageError) {
         let mailbox = mailbox
         let isTaken = store.submit(.remember(memory, value)) { _ in _ = mailbox.post(.remembered) }
         guard isTaken else { throw .overloaded }
@@ -179,8 +183,9 @@ final class Reconciliation {
         return again(unread)
     }
 
-    private func take(_ seen: SyncReport, _ found: (AnswerDifference) -> Void) {
+    func take(_ seen: SyncReport, _ found: (AnswerDifference) -> Void) {
         for difference in seen.differences {
+            if options.isDryRun, !told.insert(difference.place).inserted { continue }
             report.add(difference)
             found(difference)
         }
@@ -202,6 +207,12 @@ final class Reconciliation {
         }
         let hopeless = unread.filter { !$0.report.mayPass }
         for entry in hopeless { report.add(entry.report, of: entry.subject) }
+        pause(patience)
+        return passing.map(\.subject)
+    }
+
+    /// Waits before something is asked again: the longer the more of the patience is gone.
+    private func pause(_ patience: Int) {
         let spent = options.patienceSeconds * 1000 - patience
         let pause = min(max(Self.pauseMillisMin, spent), Self.pauseMillisMax, patience)
         patienceMillis = patience - pause
@@ -210,13 +221,30 @@ final class Reconciliation {
             let left = Int(end.nanoseconds(since: .now()) / 1_000_000) + 1
             _ = mailbox.wait(milliseconds: min(left, Self.noticeMillis))
         }
-        return passing.map(\.subject)
+    }
+
+    /// True after a pause, when there is patience left for asking again about what has failed.
+    func mayAskAgain(_ seen: SyncReport) -> Bool {
+        guard seen.mayPass, let patience = patienceMillis, patience > 0 else { return false }
+        pause(patience)
+        return !isStopped()
+    }
+
+    /// One report that is waited for; nil when the look is stopped.
+    func next() -> SyncReport? {
+        var messages = ContiguousArray<Message>()
+        while !isStopped() {
+            _ = mailbox.wait(milliseconds: Self.noticeMillis)
+            mailbox.drain(into: &messages)
+            for case .looked(_, let seen) in messages { return seen }
+        }
+        return nil
     }
 }
 
 extension SyncReport {
     /// Whether everything was read and stored.
-    fileprivate var isWhole: Bool { unreachable.isEmpty && pending.isEmpty && failure == nil }
+    var isWhole: Bool { unreachable.isEmpty && pending.isEmpty && failure == nil }
 
     /// Whether asking again may help.
     fileprivate var mayPass: Bool {

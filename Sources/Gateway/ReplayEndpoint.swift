@@ -61,7 +61,9 @@ extension GatewayHandler {
         _ adapter: any ProviderAdapter
     ) -> IncomingEvent {
         // Its signature was checked when it came, and only what had passed was kept.
-        var event = adapter.normalize(VerifiedDelivery(verified: payload, eventID: known.eventID))
+        var event = adapter.normalize(
+            VerifiedDelivery(verified: payload, eventID: known.eventID, receivedAt: known.receivedAt)
+        )
         event.eventID = known.eventID
         return IncomingEvent(
             provider: adapter.provider,

@@ -11,6 +11,7 @@ struct RequestPace {
     private var fullAt = MonotonicNanos(value: 0)
     private var failures = 0
     private var restsUntil: MonotonicNanos?
+    private var toldUntil: MonotonicNanos?
 
     static let failuresMax = 5
     static let restSeconds = 30
@@ -31,8 +32,13 @@ struct RequestPace {
         return ahead <= allowed ? now : MonotonicNanos(value: now.value + ahead - allowed)
     }
 
+    /// Nothing is asked before this moment: the provider said so, whatever it answers to what is under way.
+    mutating func rest(until moment: MonotonicNanos) {
+        toldUntil = max(toldUntil ?? moment, moment)
+    }
+
     func isResting(_ now: MonotonicNanos) -> Bool {
-        restsUntil.map { now < $0 } ?? false
+        [restsUntil, toldUntil].contains { $0.map { now < $0 } ?? false }
     }
 
     mutating func succeeded() {

@@ -9,6 +9,12 @@ enum RequestTarget {
         // What stands for itself is copied in one piece: in most ids that is all of them.
         var start = 0
         while index < bytes.count {
+            if index &+ 8 <= bytes.count,
+                unsafe standsForItself(bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+            {
+                index &+= 8
+                continue
+            }
             let byte = unsafe bytes[index]
             if byte == UInt8(ascii: "%"), index + 2 < bytes.count {
                 let (high, low) = unsafe (digit(bytes[index + 1]), digit(bytes[index + 2]))
@@ -28,6 +34,38 @@ enum RequestTarget {
             index += 1
         }
         unsafe out.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[start...]))
+    }
+
+    private static let ones: UInt64 = 0x0101_0101_0101_0101
+
+    /// Whether none of eight bytes is `%` or `+`; sometimes false although that is so.
+    @inline(__always)
+    private static func standsForItself(_ word: UInt64) -> Bool {
+        let percents = word ^ (ones &* 0x25)
+        let pluses = word ^ (ones &* 0x2b)
+        return (((percents &- ones) & ~percents) | ((pluses &- ones) & ~pluses)) & (ones &* 0x80) == 0
+    }
+
+    /// Whether all bytes are visible ASCII, and whether one of them is a letter from A to F. Eight bytes at a time: none of
+    /// the sums carries over from one byte to the next where all are ASCII, and elsewhere the second answer is not used.
+    fileprivate static func signs(in bytes: UnsafeRawBufferPointer) -> (arePlain: Bool, haveCapitals: Bool) {
+        var (odd, capitals): (UInt64, UInt64) = (0, 0)
+        func look(_ word: UInt64) {
+            // Above 0x7e; below 0x21.
+            odd |= word | (word &+ ones)
+            odd |= ~((word & (ones &* 0x7f)) &+ ones &* (0x80 - 0x21))
+            capitals |= (word &+ ones &* (0x80 - 0x41)) & ~(word &+ ones &* (0x80 - 0x47))
+        }
+        var index = 0
+        while index &+ 8 <= bytes.count {
+            look(unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+            index &+= 8
+        }
+        while index < bytes.count {
+            look(unsafe ones &* UInt64(bytes[index]))
+            index &+= 1
+        }
+        return (odd & (ones &* 0x80) == 0, capitals & (ones &* 0x80) != 0)
     }
 
     /// Appends the bytes as one segment of a path: all but the unreserved characters are encoded (RFC 3986 section 2.3).
@@ -98,14 +136,11 @@ extension UserID {
     static func normalize(_ bytes: inout [UInt8]) -> Bool {
         // No word that stands for nobody is longer, and texts of at most 15 bytes take no memory of their own.
         let longestBlocked = 15
-        let isPlain =
-            !bytes.isEmpty && bytes.count <= UserID.bytesMax && bytes.allSatisfy { $0 > 0x20 && $0 < 0x7f }
-        if isPlain {
+        let seen = unsafe bytes.withUnsafeBytes { unsafe RequestTarget.signs(in: $0) }
+        if seen.arePlain, !bytes.isEmpty, bytes.count <= UserID.bytesMax {
             if bytes.count <= longestBlocked { return UserID(String(decoding: bytes, as: UTF8.self)) != nil }
             // Only capital letters of a UUID would be changed.
-            guard bytes.count == 36, bytes.contains(where: { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "F") }),
-                isUUID(bytes)
-            else { return true }
+            guard bytes.count == 36, seen.haveCapitals, isUUID(bytes) else { return true }
             for index in bytes.indices where bytes[index] >= UInt8(ascii: "A") && bytes[index] <= UInt8(ascii: "F") {
                 bytes[index] |= 0x20
             }

@@ -51,8 +51,8 @@ extension GatewayHandler {
         _ response: inout Response,
         _ ticket: ReplyTicket
     ) -> Disposition {
-        guard unsafe request.body.count <= Self.bodyBytesMax else {
-            write(.badRequest("the body: expected at most \(Self.bodyBytesMax) bytes"), &response)
+        guard unsafe request.body.count <= action.bodyBytesMax else {
+            write(.badRequest("the body: expected at most \(action.bodyBytesMax) bytes"), &response)
             return .done
         }
         guard let token = unsafe userToken(of: request, action) else {
@@ -99,8 +99,6 @@ extension GatewayHandler {
 
     /// More requests than this do not wait for keys: memory stays bounded when an issuer does not answer.
     private static let parkedMax = 1024
-    /// Far more than a device has to say.
-    private static let bodyBytesMax = 16 * 1024
 
     /// Takes up what waited for an issuer's keys.
     func take(_ finding: PublishedKeys.Finding, of issuer: Int, _ replies: Replies<GatewayHandler>) {
@@ -197,35 +195,76 @@ extension GatewayHandler {
             question.user.append(contentsOf: user.bytes)
             return unsafe gate(query: query, &response, ticket)
         case .sync:
-            let clock = MonotonicNanos.now()
-            if let wait = access.ownSyncs.wait(user.bytes, now: clock) {
-                var problem = Problem.tooManyAttempts(wait)
-                problem.detail = "the providers were just looked at for this user; try again later"
-                write(problem, &response)
+            guard mayGoOn(user, \.ownSyncs, "the providers were just looked at for this user", &response) else {
                 return .done
             }
-            access.ownSyncs.count(user.bytes, now: clock)
             return unsafe sync(user.user, query: query, &response, ticket)
         case .devices: return showDevices(of: user.user, &response, ticket)
         case .addDevice: return unsafe addDevice(body, for: user.user, &response, ticket)
-        case .submitPurchase:
-            let clock = MonotonicNanos.now()
-            if let wait = access.ownPurchases.wait(user.bytes, now: clock) {
-                var problem = Problem.tooManyAttempts(wait)
-                problem.detail = "this user handed in many purchases just now; try again later"
-                write(problem, &response)
+        case .submitPurchase, .submitTransaction:
+            guard mayGoOn(user, \.ownPurchases, "this user handed in many purchases just now", &response) else {
                 return .done
             }
-            access.ownPurchases.count(user.bytes, now: clock)
-            return unsafe submitPurchase(
-                body: body,
-                query: query,
-                for: user.user,
-                by: "user-token",
-                &response,
-                ticket
-            )
+            return unsafe serve(action, Asker(bearer: user.user, actorID: "user-token"), body, query, &response, ticket)
+        case .promotionalOffer, .offerJWS:
+            guard mayGoOn(user, \.ownOffers, "many offers were signed for this user just now", &response) else {
+                return .done
+            }
+            return unsafe serve(action, Asker(bearer: user.user, actorID: "user-token"), body, query, &response, ticket)
         case .removeDevice: return unsafe removeDevice(rest, of: user.user, &response, ticket)
+        }
+    }
+
+    /// False, and answered, for a person who has asked for this too often.
+    private func mayGoOn(
+        _ user: SignedInUser,
+        _ limiter: WritableKeyPath<LoopAccess, GuessLimiter>,
+        _ reason: String,
+        _ response: inout Response
+    ) -> Bool {
+        let clock = MonotonicNanos.now()
+        if let wait = access[keyPath: limiter].wait(user.bytes, now: clock) {
+            var problem = Problem.tooManyAttempts(wait)
+            problem.detail = "\(reason); try again later"
+            write(problem, &response)
+            return false
+        }
+        access[keyPath: limiter].count(user.bytes, now: clock)
+        return true
+    }
+
+    // MARK: - For a key, or for oneself
+
+    /// What a key of the seller may ask for anybody, and a signed-in person for themselves.
+    func byKeyOrUser(
+        _ action: UserAction,
+        _ request: Request,
+        _ response: inout Response,
+        _ ticket: ReplyTicket
+    ) -> Disposition {
+        guard let key = key(of: request) else {
+            return unsafe signedIn(action, request.path, request, &response, ticket)
+        }
+        let asker = Asker(bearer: nil, actorID: key.id)
+        return unsafe serve(action, asker, request.body, request.query, &response, ticket)
+    }
+
+    private func serve(
+        _ action: UserAction,
+        _ asker: Asker,
+        _ body: UnsafeRawBufferPointer,
+        _ query: UnsafeRawBufferPointer,
+        _ response: inout Response,
+        _ ticket: ReplyTicket
+    ) -> Disposition {
+        switch action {
+        case .submitPurchase: return unsafe submitPurchase(asker, body, query, &response, ticket)
+        case .submitTransaction: return unsafe submitTransaction(asker, body, query, &response, ticket)
+        case .promotionalOffer: return unsafe signPromotionalOffer(asker, body, &response)
+        case .offerJWS: return unsafe signOfferJWS(asker, body, &response)
+        case .entitlement, .gate, .sync, .devices, .addDevice, .removeDevice:
+            write(.notFound, &response)
+            return .done
         }
     }
 

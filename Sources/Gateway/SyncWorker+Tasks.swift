@@ -20,7 +20,10 @@ extension SyncWorker {
     /// An acknowledgement that has waited for so long is an error in the log at each attempt.
     private static let lateMillis = UnixMillis.millisPerDay
 
-    private var now: UnixMillis { UnixMillis(wallClockMillis()) }
+    /// A look that follows a delivery waits until the answer is sure to be the newer of the two (rule 8).
+    static let lookupMillis: Int64 = 6000
+
+    var now: UnixMillis { UnixMillis(wallClockMillis()) }
 
     // MARK: - Deliveries
 
@@ -65,19 +68,16 @@ extension SyncWorker {
             if let waiter { jobs[known]?.waiters.append(waiter) }
             return
         }
-        guard let api = apis.firstIndex(where: { $0.provider == task.task.provider }) else {
+        let question = task.task.question
+        guard let api = apis.firstIndex(where: { $0.provider == task.task.provider && $0.takes(question) }) else {
+            // It waits for the day when its provider can be asked again, and keeps nobody else waiting.
+            settle(task, SyncReport(unreachable: [task.task.provider: "its API is not set up"]))
             waiter?.reply(SyncReport())
             return
         }
         var job = Job(aim: .task(task))
         if let waiter { job.waiters.append(waiter) }
-        switch task.task.kind {
-        case .read:
-            job.readings[0] = Reading(api: api, question: .delivery(id: task.task.key, body: task.task.body))
-        case .send:
-            let request = APIRequest(task.task.key, json: String(decoding: task.task.body, as: UTF8.self))
-            job.readings[0] = Reading(api: api, question: .send(request))
-        }
+        job.readings[0] = Reading(api: api, question: question)
         start(job)
     }
 
@@ -97,14 +97,19 @@ extension SyncWorker {
         }
     }
 
-    /// What is to be written for an event that was read.
-    func command(taking incoming: IncomingEvent, then next: [ProviderTask], _ number: Int) -> StoreCommand? {
+    /// What is to be written for what was read.
+    func commands(taking events: [IncomingEvent], then next: [ProviderTask], _ number: Int) -> [StoreCommand] {
         switch jobs[number]?.aim {
-        case .task(let task): return .providerTask(.took(incoming, finishes: task.id, then: next))
-        case .claim(let claim): return submission(claim, incoming, then: next, number)
-        case .subject, nil:
-            guard next.isEmpty else { return .providerTask(.took(incoming, finishes: nil, then: next)) }
-            return .takeReading(ProviderReading(events: [incoming], isTrial: false))
+        case .task(let task):
+            guard !events.isEmpty else { return [] }
+            return [.takeReading(ProviderReading(events: events, finishes: task.id, then: next))]
+        case .claim(let claim):
+            return events.map { submission(claim, $0, then: next, number) }
+        case .subject, .page, nil:
+            // Each by itself: one that cannot be written leaves the others alone.
+            var commands = events.map { StoreCommand.takeReading(ProviderReading(events: [$0])) }
+            if !next.isEmpty { commands.append(.takeReading(ProviderReading(events: [], then: next))) }
+            return commands
         }
     }
 
@@ -117,7 +122,7 @@ extension SyncWorker {
             let doublings = min(task.attempts, 16)
             let pause = min(Self.pauseMillis.first << doublings, Self.pauseMillis.last)
             command = .postpone(id: task.id, until: now.adding(millis: pause))
-            if task.task.kind == .send, now > task.task.createdAt.adding(millis: Self.lateMillis) {
+            if task.task.kind == .acknowledge, now > task.task.createdAt.adding(millis: Self.lateMillis) {
                 Log.error(
                     "a purchase is not acknowledged yet, and will be paid back three days after it was made",
                     ("provider", .string(task.task.provider.name)),
@@ -141,13 +146,13 @@ extension SyncWorker {
         start(job)
     }
 
-    /// Nil when the answer tells of no purchase, or of nobody: the report says which.
+    /// Where the answer tells of no purchase, or of nobody, it is only recorded.
     private func submission(
         _ claim: PurchaseClaim,
         _ incoming: IncomingEvent,
         then next: [ProviderTask],
         _ number: Int
-    ) -> StoreCommand? {
+    ) -> StoreCommand {
         guard case .facts(let reference, let facts)? = incoming.event.effects.first else {
             // Pending, or not understood: it is recorded, and the app may ask again.
             return .ingest(incoming)
@@ -155,7 +160,7 @@ extension SyncWorker {
         var named: UserID?
         for case .owner(let statement) in facts { named = named ?? statement.users.first }
         guard let user = claim.user ?? named else {
-            return .providerTask(.took(incoming, finishes: nil, then: next))
+            return .takeReading(ProviderReading(events: [incoming], then: next))
         }
         jobs[number]?.report.owner = (user, reference.environment)
         var submission = PurchaseSubmission(
@@ -176,7 +181,7 @@ extension SyncWorker {
     func step(of reading: Reading, _ api: any ProviderAPI) -> APIStep {
         guard case .send(let request) = reading.question else { return api.next(reading.question, reading.answers) }
         guard let answer = reading.answers[request] else { return .ask([request]) }
-        guard let failure = api.failure(of: answer) else { return .done([]) }
+        guard let failure = api.failure(of: answer) else { return .done(APIReading()) }
         guard case .notUnderstood = failure else { return .failed(failure) }
         // Refused for good: what is over needs no acknowledgement.
         Log.warning(
@@ -184,21 +189,46 @@ extension SyncWorker {
             ("provider", .string(api.provider.name)),
             ("status", .integer(Int64(answer.status)))
         )
-        return .done([])
+        return .done(APIReading())
     }
 
-    /// What a finished reading wants sent, as tasks.
-    func tasks(from api: any ProviderAPI, _ reading: Reading) -> [ProviderTask] {
-        api.followUps(reading.question, reading.answers).map { request in
-            ProviderTask(
-                provider: api.provider,
-                kind: .send,
-                key: request.path,
-                body: Array((request.json ?? "").utf8),
-                createdAt: now,
-                nextAt: now
-            )
-        }
+    // MARK: - Lists
+
+    /// Reads one page of a provider's list.
+    func begin(_ page: APIListPage, at api: Int, _ manner: SyncManner, _ reply: @escaping ProviderSync.Reply) {
+        guard jobs.count < ProviderSync.waitingMax else { return reply(SyncReport(failure: Self.fullReason)) }
+        var job = Job(aim: .page, manner: manner)
+        job.waiters.append((manner.deadlineMillis.map { MonotonicNanos.now().adding(milliseconds: $0) }, reply))
+        job.readings[0] = Reading(api: api, question: .page(page))
+        job.report.questions = 1
+        start(job)
+    }
+}
+
+extension APIFollowUp {
+    /// It as a task that is kept.
+    func task(of provider: ProviderID, at now: UnixMillis, after millis: Int64 = 0) -> ProviderTask {
+        let (kind, key, body): (ProviderTask.Kind, String, [UInt8]) =
+            switch self {
+            case .acknowledge(let request): (.acknowledge, request.key, Array((request.json ?? "").utf8))
+            case .tell(let request): (.tell, request.key, Array((request.json ?? "").utf8))
+            case .read(let id, let body): (.read, id, body)
+            }
+        return ProviderTask(
+            provider: provider,
+            kind: kind,
+            key: key,
+            body: body,
+            createdAt: now,
+            nextAt: now.adding(millis: millis)
+        )
+    }
+}
+
+extension ProviderTask {
+    fileprivate var question: APIQuestion {
+        guard kind.isRequest else { return .delivery(id: key, body: body) }
+        return .send(APIRequest(key: key, json: String(decoding: body, as: UTF8.self)))
     }
 }
 

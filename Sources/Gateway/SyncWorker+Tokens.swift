@@ -27,7 +27,12 @@ extension SyncWorker {
             return nil
         }
         do throws(KeyError) {
-            guard let exchange = try apis[api].exchange(at: UnixMillis(wallClockMillis())) else { return [] }
+            if let token = try apis[api].token(at: now) {
+                tokens[api].value = token.value
+                tokens[api].until = .now().adding(seconds: Int(max(token.seconds - Self.marginSeconds, 1)))
+                return [("Authorization", "Bearer " + token.value)]
+            }
+            guard let exchange = try apis[api].exchange(at: now) else { return [] }
             tokens[api] = AccessToken(isAsked: true, waiting: [place])
             let request = OutboundRequest(
                 "POST",
@@ -42,7 +47,7 @@ extension SyncWorker {
             client.send(request) { result in _ = mailbox.post(.authorized(api: api, result)) }
         } catch {
             Log.error(
-                "a request for an access token cannot be signed",
+                "an access token, or the request for one, cannot be signed",
                 ("provider", .string(apis[api].provider.name)),
                 ("reason", .string(error.reason))
             )

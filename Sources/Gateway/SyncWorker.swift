@@ -20,6 +20,8 @@ final class SyncWorker {
         case subject(SweepSubject)
         case task(KeptProviderTask)
         case claim(PurchaseClaim)
+        /// A page of a provider's list.
+        case page
     }
 
     typealias Waiter = (deadline: MonotonicNanos?, reply: ProviderSync.Reply)
@@ -65,7 +67,10 @@ final class SyncWorker {
     private static let attemptsMax = 4
     /// Whoever has sent a delivery sends it again, and so do we: there is no need to hold on.
     private static let attemptsMaxOfTask = 2
-    private static let restReason = "not asked: it failed several times in a row"
+    private static let restReason = "not asked: it failed several times in a row, or asked for a pause"
+    /// Whoever wants more time than this before the next attempt gets it, up to an hour, and is left alone meanwhile.
+    private static let waitMillisMax: Int64 = 60_000
+    private static let restMillisMax: Int64 = 3_600_000
     static let stopReason = "the gateway is stopping"
     static let fullReason = "more is being looked at than the gateway takes"
     private static let requestMillisMax = 10_000
@@ -120,6 +125,7 @@ final class SyncWorker {
                 case .deliver(let task, let millis, let reply): keep(task, millis, reply)
                 case .kept(let task, let millis, let reply, let result): kept(task, millis, reply, result)
                 case .claim(let claim, let provider, let millis, let reply): begin(claim, provider, millis, reply)
+                case .page(let page, let api, let manner, let reply): begin(page, at: api, manner, reply)
                 case .authorized(let api, let result): authorized(api, result)
                 case .noted: continue
                 }
@@ -229,7 +235,7 @@ final class SyncWorker {
         switch job.aim {
         case .subject(let subject): jobOfSubject[subject] = number
         case .task(let task): jobOfTask[task.id] = number
-        case .claim: break
+        case .claim, .page: break
         }
         for reading in job.readings.keys.sorted() { goOn(number, reading) }
         finishIfDone(number)
@@ -251,13 +257,11 @@ final class SyncWorker {
                 }
             }
             if jobs[number]?.readings[place]?.outstanding.isEmpty == true { goOn(number, place) }
-        case .done(let events):
+        case .done(let found):
             jobs[number]?.readings[place] = nil
-            if events.isEmpty { jobs[number]?.report.isUnknown = true }
-            let payload = api.payload(reading.question, reading.answers)
-            let next = tasks(from: api, reading)
-            jobs[number]?.hasTasks = !next.isEmpty
-            take(events, of: api.provider, payload, then: next, number)
+            if found.events.isEmpty { jobs[number]?.report.isUnknown = true }
+            jobs[number]?.report.nextPage = found.nextPage
+            take(found, of: api.provider, number)
         case .failed(let failure): fail(number, place, failure)
         }
     }
@@ -268,13 +272,17 @@ final class SyncWorker {
         let reason: String
         switch failure {
         case .passing(let text, let retryAfterMillis):
+            let told = min(max(retryAfterMillis ?? 0, 0), Self.restMillisMax)
+            if told > Self.waitMillisMax {
+                pace[reading.api].rest(until: MonotonicNanos.now().adding(milliseconds: Int(told)))
+            }
             if reading.attempts < attemptsMax(of: number), !pace[reading.api].isResting(.now()) {
                 // What was answered well stays; only what failed is asked again.
                 let failed = reading.answers.filter { $0.value.status >= 400 && $0.value.status != 404 }.map(\.key)
                 jobs[number]?.readings[place]?.attempts += 1
                 let base = 250 << reading.attempts
                 let jitter = Int.random(in: 0...base, using: &generator)
-                let wait = max(Int(min(retryAfterMillis ?? 0, 60_000)), base + jitter)
+                let wait = max(Int(told), base + jitter)
                 for request in failed {
                     jobs[number]?.readings[place]?.answers[request] = nil
                     jobs[number]?.readings[place]?.outstanding.insert(request)
@@ -286,13 +294,16 @@ final class SyncWorker {
         case .refused(let text):
             // An access token may end before its time.
             let token = tokens[reading.api]
-            if token.value != nil || token.isAsked, reading.attempts == 0 {
+            let isOfAccess = reading.answers.values.contains { $0.status == 401 || $0.status == 403 }
+            if isOfAccess, token.value != nil || token.isAsked, reading.attempts == 0 {
                 if !token.isAsked { tokens[reading.api] = AccessToken() }
                 return fail(number, place, .passing(text, retryAfterMillis: 0))
             }
             reason = text
             jobs[number]?.report.refused.insert(provider)
-        case .notUnderstood(let text): reason = text
+        case .notUnderstood(let text):
+            reason = text
+            jobs[number]?.report.notUnderstood.insert(provider)
         }
         // While it rests everyone is left out: that was said when it failed.
         if reason != Self.restReason {
@@ -307,7 +318,10 @@ final class SyncWorker {
     }
 
     private func attemptsMax(of number: Int) -> Int {
-        if case .subject? = jobs[number]?.aim { Self.attemptsMax } else { Self.attemptsMaxOfTask }
+        switch jobs[number]?.aim {
+        case .subject, .page: Self.attemptsMax
+        case .task, .claim, nil: Self.attemptsMaxOfTask
+        }
     }
 
     // MARK: - Requests
@@ -329,7 +343,7 @@ final class SyncWorker {
         guard let credential = credential(for: place, of: reading.api) else { return }
         let content = place.request.json.map { _ in [(name: "Content-Type", value: "application/json")] } ?? []
         let request = OutboundRequest(
-            place.request.json == nil ? "GET" : "POST",
+            place.request.method.rawValue,
             api.base + place.request.path,
             headers: [("Accept", "application/json")] + content + api.headers + credential,
             body: place.request.json.map { Array($0.utf8) },
@@ -369,7 +383,7 @@ final class SyncWorker {
         }
     }
 
-    private static func answer(_ outbound: OutboundAnswer) -> APIAnswer {
+    static func answer(_ outbound: OutboundAnswer) -> APIAnswer {
         APIAnswer(
             status: outbound.status,
             body: JSON(outbound.body),
@@ -380,25 +394,19 @@ final class SyncWorker {
 
     // MARK: - What was read
 
-    private func take(
-        _ events: [NormalizedEvent],
-        of provider: ProviderID,
-        _ payload: [UInt8]?,
-        then next: [ProviderTask],
-        _ number: Int
-    ) {
-        let incoming = events.map { event in
+    private func take(_ found: APIReading, of provider: ProviderID, _ number: Int) {
+        let incoming = found.events.map { read in
             IncomingEvent(
                 provider: provider,
-                event: event,
-                receivedAt: UnixMillis(wallClockMillis()),
-                redactedPayload: { payload }
+                event: read.event,
+                receivedAt: now,
+                redactedPayload: { read.payload }
             )
         }
         guard jobs[number]?.manner.isTrial == true else {
-            for event in incoming {
-                if let command = command(taking: event, then: next, number) { write(command, of: provider, number) }
-            }
+            let next = found.followUps.map { $0.task(of: provider, at: now) }
+            if !next.isEmpty { jobs[number]?.hasTasks = true }
+            for command in commands(taking: incoming, then: next, number) { write(command, of: provider, number) }
             return
         }
         // What one says may only count together with the other, and nothing of it stays in between.
@@ -425,13 +433,10 @@ final class SyncWorker {
                 jobs[number]?.report.result = committed
                 // What is to be sent now is on the disk.
                 if jobs[number]?.hasTasks == true { takeUpTasks() }
-                var outcomes: [EventOutcome] = []
-                switch committed.value {
-                case .ingested(let outcome): outcomes = [outcome]
-                case .readingTaken(let taken, let differences):
+                var outcomes = [committed.value.outcome].compactMap(\.self)
+                if case .readingTaken(let taken, let differences) = committed.value {
                     outcomes = taken
                     jobs[number]?.report.differences += differences
-                default: break
                 }
                 for outcome in outcomes {
                     if outcome == .applied { jobs[number]?.report.applied += 1 }
@@ -466,7 +471,7 @@ final class SyncWorker {
         case .task(let task):
             if jobOfTask[task.id] == number { jobOfTask[task.id] = nil }
             if job.report.result == nil { settle(task, job.report) }
-        case .claim: break
+        case .claim, .page: break
         }
         for waiter in job.waiters { waiter.reply(job.report) }
         if case .subject(let subject) = job.aim, job.isWantedAgain {

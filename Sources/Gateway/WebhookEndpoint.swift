@@ -64,13 +64,16 @@ extension GatewayHandler {
             redactedPayload: { adapter.redact(verified) }
         )
         let continuation = Continuation.webhook(provider: adapter.provider.name, eventID: event.eventID)
-        let disposition = submit(.ingest(incoming), bytes: bodyBytes, continuation, ticket, &response)
+        let lookups = context.sync.canAsk(adapter.provider) ? adapter.lookups(after: verified, event) : []
+        let then = lookups.map { $0.task(of: adapter.provider, at: receivedAt, after: SyncWorker.lookupMillis) }
+        let command = then.isEmpty ? StoreCommand.ingest(incoming) : .takeReading(.init(events: [incoming], then: then))
+        let disposition = submit(command, bytes: bodyBytes, continuation, ticket, &response)
         if case .done = disposition { context.webhooks[adapter.provider.name]?.failed.add() }
         return disposition
     }
 
     func finishWebhook(_ eventID: String, _ committed: Committed<StoreResult>, _ response: inout Response) {
-        guard case .ingested(let outcome) = committed.value else { return }
+        guard let outcome = committed.value.outcome else { return }
         writeOutcome(outcome, eventID, &response)
     }
 

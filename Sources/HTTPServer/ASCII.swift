@@ -17,6 +17,9 @@ struct ByteSet {
     /// What a path or query may be made of, "%" included (RFC 3986 §3.3, §3.4): pchar / "/" / "?".
     static var target: ByteSet { ByteSet(low: 0xAFFF_FFF2_0000_0000, high: 0x47FF_FFFE_87FF_FFFF) }
 
+    /// The same without what means something else there: "%" and "?".
+    static var plainTarget: ByteSet { ByteSet(low: target.low & ~(1 << 37 | 1 << 63), high: target.high) }
+
     /// What a Host value may be made of (RFC 3986 §3.2.2, §3.2.3): reg-name, IP-literal, port.
     static var host: ByteSet { ByteSet(low: 0x2FFF_7FF2_0000_0000, high: 0x47FF_FFFE_AFFF_FFFE) }
 }

@@ -45,7 +45,7 @@ struct HeadParser {
         limits: ServerLimits,
         into head: inout RequestHead
     ) throws(Rejection) -> Int {
-        var end = 0
+        var end = endOfPlainWords(bytes, from: 0)
         while bytes[end] != lf { end &+= 1 }
         guard end > 0, bytes[end &- 1] == cr else { throw .bareControl }
         end &-= 1
@@ -110,6 +110,10 @@ struct HeadParser {
         var position = start
         while position < target.upperBound {
             let byte = bytes[position]
+            if ByteSet.plainTarget.contains(byte) {
+                position &+= 1
+                continue
+            }
             guard ByteSet.target.contains(byte) else {
                 throw byte == space ? .malformedRequestLine : .malformedTarget
             }

@@ -39,6 +39,7 @@
             policy configured: EntitlementPolicy?,
             receivers: [String]?,
             listener: (any ChangeListener)?,
+            cacheBytes: Int,
             onChange: @escaping @Sendable ([ChangedRow]) -> Void
         ) throws(StorageError) -> any Store {
             _ = try migrate()

@@ -127,7 +127,7 @@ public struct JSONSyntax {
                 place += 1
                 guard let escaped = next, "\"\\/bfnrtu".utf8.contains(escaped) else { throw mistake("no such escape") }
                 place += 1
-                if escaped == UInt8(ascii: "u") { try hexDigits() }
+                if escaped == UInt8(ascii: "u") { try unicodeEscape(from: place - 2) }
             case 0..<0x20: throw mistake("a line or tab inside a text")
             default: place += 1
             }
@@ -135,13 +135,30 @@ public struct JSONSyntax {
         throw mistake("a text that does not end", at: start - 1)
     }
 
-    private mutating func hexDigits() throws(Mistake) {
+    /// A character past U+FFFF is written as two halves, and a half alone is none (RFC 8259 section 8.2).
+    private mutating func unicodeEscape(from start: Int) throws(Mistake) {
+        switch try hexDigits() {
+        case 0xD800..<0xDC00:
+            guard bytes[place...].starts(with: [UInt8(ascii: "\\"), UInt8(ascii: "u")]) else {
+                throw mistake("half of a character", at: start)
+            }
+            place += 2
+            guard (0xDC00..<0xE000).contains(try hexDigits()) else { throw mistake("half of a character", at: start) }
+        case 0xDC00..<0xE000: throw mistake("half of a character", at: start)
+        default: break
+        }
+    }
+
+    private mutating func hexDigits() throws(Mistake) -> Int {
+        var value = 0
         for _ in 0..<4 {
-            guard let byte = next, "0123456789abcdefABCDEF".utf8.contains(byte) else {
+            guard let byte = next, let digit = Character(UnicodeScalar(byte)).hexDigitValue else {
                 throw mistake("expected four hexadecimal digits")
             }
+            value = value * 16 + digit
             place += 1
         }
+        return value
     }
 
     private mutating func word(_ word: StaticString) throws(Mistake) {
@@ -157,6 +174,7 @@ public struct JSONSyntax {
     }
 
     private mutating func number() throws(Mistake) {
+        let start = place
         _ = take(UInt8(ascii: "-"))
         if !take(UInt8(ascii: "0")) { try digits() }
         if take(UInt8(ascii: ".")) { try digits() }
@@ -164,5 +182,7 @@ public struct JSONSyntax {
             if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
             try digits()
         }
+        let isFinite = Double(String(decoding: bytes[start..<place], as: UTF8.self))?.isFinite ?? false
+        guard isFinite else { throw mistake("a number that is too large", at: start) }
     }
 }

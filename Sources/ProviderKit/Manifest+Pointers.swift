@@ -15,7 +15,8 @@ extension Manifest {
                 values += [
                     shape.status.value, shape.periodStart, shape.periodEnd, shape.version, shape.endsAt, shape.limit,
                 ]
-                values += [shape.failingSince, shape.purchasedAt, shape.managementURL, shape.items?.end]
+                values += [shape.failingSince, shape.purchasedAt, shape.managementURL, shape.items?.start]
+                values.append(shape.items?.end)
                 values += shape.products + (shape.items?.products ?? [])
                 conditions += [shape.renews, shape.collectionPaused, shape.isFirstPeriod]
                 if let each = shape.items?.each { found.append(each) }

@@ -125,7 +125,10 @@ public struct Manifest: Sendable {
 
     public struct ItemsShape: Sendable {
         public var each: JSONPointer
+        /// Where an element names none, the state's own products count.
         public var products: [ManifestValue]
+        /// The start of its own period, where items of one subscription have different ones.
+        public var start: ManifestValue?
         public var end: ManifestValue?
     }
 

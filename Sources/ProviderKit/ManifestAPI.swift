@@ -89,12 +89,12 @@ public struct ManifestAPI: ProviderAPI {
     }
 
     public func next(_ question: APIQuestion, _ answers: [APIRequest: APIAnswer]) -> APIStep {
-        guard let read = read(for: question) else { return .done([]) }
+        guard let read = read(for: question) else { return .done(APIReading()) }
         let id: String
         switch question {
         case .customer(let value): id = value
         case .purchase(let purchase): id = purchase.value
-        case .delivery, .send: return .done([])
+        case .delivery, .send, .page: return .done(APIReading())
         }
         var request = APIRequest(read.path.replacing("{id}", with: APIRequest.encode(id)))
         let first = request
@@ -103,14 +103,16 @@ public struct ManifestAPI: ProviderAPI {
             guard let answer = answers[request] else { return .ask([request]) }
             if let failure = failure(of: answer) { return .failed(failure) }
             // Nobody knows it any more: that takes nothing away, it only says nothing.
-            if answer.status == 404 { return .done(page == 1 ? [] : events) }
+            if answer.status == 404 { return .done(APIReading(events: page == 1 ? [] : events)) }
             guard let body = answer.body else { return .failed(.notUnderstood("\(provider.name) answered no JSON")) }
             guard let at = answer.at else { return .failed(.notUnderstood("\(provider.name)'s answer tells no time")) }
             guard let objects = objects(in: body, read) else {
                 return .failed(.notUnderstood("\(provider.name)'s answer has no list"))
             }
             for object in objects { events.append(event(object, at, read)) }
-            guard let next = following(read.next, first, page, body, objects) else { return .done(events) }
+            guard let next = following(read.next, first, page, body, objects) else {
+                return .done(APIReading(events: events))
+            }
             guard case .success(let path) = next else {
                 return .failed(.notUnderstood("\(provider.name)'s next page is on another server"))
             }

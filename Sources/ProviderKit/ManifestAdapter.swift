@@ -86,7 +86,7 @@ public struct ManifestAdapter: ProviderAdapter {
         switch manifest.event.id {
         case .value(let value):
             trace?.note(.id, reading.found(value))
-            event.eventID = try reading.required(value)
+            event.eventID = try reading.plain(value)
         case .signedHeader:
             guard let id = delivery.eventID else { throw ManifestReading.Failure(reason: "the event's id is missing") }
             event.eventID = id
@@ -94,7 +94,8 @@ public struct ManifestAdapter: ProviderAdapter {
         case .bodyDigest: trace?.note(.id, "\(event.eventID), the digest of the body")
         }
         trace?.note(.type, reading.found(manifest.event.type))
-        event.type = try reading.required(manifest.event.type)
+        event.type = try reading.word(manifest.event.type) { rulesByType[$0] != nil }
+        if event.type.isEmpty { throw ManifestReading.Failure(reason: "the event's type is missing") }
         if let production = manifest.event.production {
             event.environment = reading.holds(production) ? .production : .sandbox
         } else {
@@ -248,9 +249,10 @@ private struct RuleEngine {
             trace?.note(.status, "\(constant.rawValue), always in this rule")
             return constant
         }
-        guard let value = place.value, let text = try reading.text(value) else {
+        guard let value = place.value, reading.first(value) != nil else {
             throw Failure(reason: "the status is missing")
         }
+        let text = try reading.word(value) { place.map[$0] != nil }
         let word = place.map[text]
         trace?.note(.status, "\(reading.found(value)): \(word?.rawValue ?? "not in the map, so nothing is said of it")")
         return word
@@ -287,10 +289,12 @@ private struct RuleEngine {
                 for element in list.array ?? [] {
                     var inner = reading
                     inner.element = element
+                    let products = try inner.texts(items.products)
                     found.append(
                         PurchaseState.Item(
-                            products: try inner.texts(items.products),
-                            end: try inner.time(items.end) ?? periodEnd
+                            products: products.isEmpty ? try reading.texts(shape.products) : products,
+                            end: try inner.time(items.end) ?? periodEnd,
+                            start: try inner.time(items.start)
                         )
                     )
                 }
@@ -321,27 +325,15 @@ private struct RuleEngine {
     ) throws(Failure) -> Adjustment? {
         var standing = Adjustment.Standing.effective
         if let place = shape.standing {
-            guard let text = try reading.text(place), let known = shape.standings[text] else {
+            guard reading.first(place) != nil,
+                let known = shape.standings[try reading.word(place, isKnown: { shape.standings[$0] != nil })]
+            else {
                 trace?.note(.money, "\(reading.found(place)): not in the map, so nothing is said of it")
                 return nil
             }
             standing = known
         }
-        var size: Adjustment.Size
-        switch shape.size {
-        case .full: size = .full
-        case .part(let value):
-            guard let amount = try reading.amount(value) else {
-                throw Failure(reason: "the refunded amount is missing")
-            }
-            size = .part(amount)
-        case .soFar(let value):
-            guard let amount = try reading.amount(value) else {
-                throw Failure(reason: "the refunded amount is missing")
-            }
-            size = .soFar(amount)
-        }
-        if let isFull = shape.isFull, reading.holds(isFull) { size = .full }
+        let size = try size(shape)
         trace?.note(.money, "a \(kind), \(standing), \(size)")
         return Adjustment(
             id: try reading.required(shape.id),
@@ -355,5 +347,21 @@ private struct RuleEngine {
             periodEnd: try reading.time(shape.periodEnd),
             total: try reading.amount(shape.total)
         )
+    }
+
+    /// How much of the payment went back; where another field says that all of it did, no amount is needed.
+    private func size(_ shape: Manifest.AdjustmentShape) throws(Failure) -> Adjustment.Size {
+        if let isFull = shape.isFull, reading.holds(isFull) { return .full }
+        func amount(_ value: ManifestValue) throws(Failure) -> Int64 {
+            guard let amount = try reading.amount(value) else {
+                throw Failure(reason: "the refunded amount is missing")
+            }
+            return amount
+        }
+        switch shape.size {
+        case .full: return .full
+        case .part(let value): return .part(try amount(value))
+        case .soFar(let value): return .soFar(try amount(value))
+        }
     }
 }

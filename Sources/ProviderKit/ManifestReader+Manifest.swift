@@ -366,6 +366,7 @@ extension ManifestReader {
             items = Manifest.ItemsShape(
                 each: try pointer(each, shape.place("each")),
                 products: try ofElement.values(&shape, "products") ?? [],
+                start: try ofElement.value(&shape, "start"),
                 end: try ofElement.value(&shape, "end")
             )
             try done(shape)

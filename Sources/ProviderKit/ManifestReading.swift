@@ -71,6 +71,24 @@ struct ManifestReading {
         throw Failure(reason: "\(place(value)) is \(json.kind), not an id")
     }
 
+    /// A text or a number that is there, and no object that has an id.
+    func plain(_ value: ManifestValue) throws(Failure) -> String {
+        if let found = first(value), found.object != nil {
+            throw Failure(reason: "\(place(value)) is \(found.kind), not an id")
+        }
+        return try required(value)
+    }
+
+    /// One of the provider's words. A number is one only where the manifest knows it.
+    func word(_ value: ManifestValue, isKnown: (String) -> Bool) throws(Failure) -> String {
+        guard let found = first(value) else { throw Failure(reason: "\(place(value)) is missing") }
+        let word = value.prefix + (try text(found, value))
+        guard found.string != nil || found.object == nil && isKnown(word) else {
+            throw Failure(reason: "\(place(value)) is \(found.kind), not a text")
+        }
+        return word
+    }
+
     func texts(_ values: [ManifestValue]) throws(Failure) -> [String] {
         var found: [String] = []
         for value in values {
@@ -150,7 +168,16 @@ struct ManifestReading {
 
     /// Times and amounts as numbers; texts that are neither are only ever equal to themselves.
     private func comparable(_ value: ManifestValue) -> Comparable? {
-        guard let json = first(value) else { return nil }
+        if value.pick != .first {
+            let numbers = all(value).compactMap { json in
+                if case .number(let number)? = comparable(json) { number } else { nil }
+            }
+            return (value.pick == .max ? numbers.max() : numbers.min()).map(Comparable.number)
+        }
+        return first(value).flatMap(comparable)
+    }
+
+    private func comparable(_ json: JSON) -> Comparable? {
         if let text = json.string {
             return (Int64(text) ?? UnixMillis(rfc3339: text)?.value).map(Comparable.number) ?? .text(text)
         }

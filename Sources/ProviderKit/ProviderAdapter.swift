@@ -30,10 +30,13 @@ public struct VerifiedDelivery: Sendable {
     public let body: [UInt8]
     /// The event's id as the signed headers tell it, for providers whose body has none.
     public let eventID: String?
+    /// When it came; nil for what never came over the line.
+    public let receivedAt: UnixMillis?
 
-    public init(verified body: [UInt8], eventID: String? = nil) {
+    public init(verified body: [UInt8], eventID: String? = nil, receivedAt: UnixMillis? = nil) {
         self.body = body
         self.eventID = eventID
+        self.receivedAt = receivedAt
     }
 }
 
@@ -59,9 +62,15 @@ public protocol ProviderAdapter: Sendable {
 
     /// A sample event made out to somebody else: their user id, ids of their own, and the environment asked for.
     func readdress(_ sample: JSON, to recipient: SampleRecipient) -> JSON
+
+    /// What the provider's API is to be asked after a delivery, for one that tells only a part.
+    func lookups(after verified: VerifiedDelivery, _ event: NormalizedEvent) -> [APIFollowUp]
 }
 
 extension ProviderAdapter {
     /// Most providers sign beside the body.
     public func seal(_ body: [UInt8]) -> [UInt8]? { body }
+
+    /// Most tell the whole.
+    public func lookups(after verified: VerifiedDelivery, _ event: NormalizedEvent) -> [APIFollowUp] { [] }
 }

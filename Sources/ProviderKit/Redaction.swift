@@ -10,21 +10,28 @@ public struct Redaction: Sendable {
 
     /// Names of fields that hold personal data, compared without case and without `_`, `-` and `$`.
     private static let names: Set<String> = [
-        "address", "addresses", "addressline1", "addressline2", "avatarurl", "billing", "billingaddress",
-        "billingdetails",
-        "billingname", "birthdate", "birthday", "businessname", "card", "cardbrand", "cardholder", "cardlastfour",
-        "city", "company",
-        "contact", "customerpurchaseip", "customersignature", "customfields", "description",
-        "customerdetails",
-        "customeremail", "customername", "customerphone", "dateofbirth", "displayname", "email", "emailaddress",
-        "familyname", "firstname", "fullname", "givenname", "hostedinvoiceurl", "individualname", "invoicepdf", "ip",
-        "ipaddress", "lastname", "last4", "lastfour", "line1", "line2", "name", "nickname", "paymentmethoddetails",
-        "mobile", "nachname", "phone", "phonenumber", "postalcode", "postcode", "publicname", "receiptemail",
-        "receipturl", "recipient", "shipping", "shippingaddress",
-        "shippingdetails", "street", "streetaddress", "subscriberattributes", "surname", "taxid", "taxidentifier",
-        "taxids", "taxnumber", "tel", "telephone", "useremail", "vorname",
-        "username", "zip", "zipcode",
+        "address", "addresscity", "addresscountry", "addresses", "addressline1", "addressline2", "addressstate",
+        "addresszip", "avatarurl", "billing", "billingaddress", "billingcity", "billingdetails", "billingname",
+        "birthdate", "birthday", "businessname", "card", "cardbrand", "cardholder", "cardlastfour", "city", "comment",
+        "company", "companynumber", "contact", "customeraddress", "customerbusinessname",
+        "customercancellationcomment", "customercommunication", "customerdetails", "customeremail", "customername",
+        "customerphone", "customerpurchaseip", "customershipping", "customersignature", "customertaxids",
+        "customfields", "dateofbirth", "description", "displayname", "email", "emailaddress", "extendedaddr",
+        "familyname", "fingerprint", "firstname", "fullname", "givenname", "hostedinvoiceurl", "individualname",
+        "invoicepdf", "ip", "ipaddress", "last4", "lastfour", "lastname", "line1", "line2", "maskednumber", "mobile",
+        "nachname", "name", "nickname", "paymentmethoddetails", "phone", "phonenumber", "postalcode", "postcode",
+        "publicname", "receiptemail", "receipturl", "recipient", "remarks", "shipping", "shippingaddress",
+        "shippingaddressfromzip", "shippingaddresszip", "shippingdetails", "street", "streetaddress",
+        "subscriberattributes", "surname", "taxid", "taxidentifier", "taxids", "taxnumber", "tel", "telephone",
+        "uncategorizedtext", "useremail", "username", "vatnumber", "vorname", "zip", "zipcode",
     ]
+    /// Names of fields that hold something that opens a door; of these, what a rule reads stays.
+    private static let secrets: Set<String> = [
+        "clientsecret", "customerportalupdatesubscription", "key", "keyshort", "licensekey", "licensekeys",
+        "updatecustomerportal", "updatepaymentmethod",
+    ]
+    /// What the names of fields begin with that the seller has made up.
+    private static let sellersPrefix = "cf_"
 
     /// Fields whose value names the user; never touched.
     public var userFields: Set<String>
@@ -32,9 +39,13 @@ public struct Redaction: Sendable {
     private let containers: Set<String>
     /// What is read from such a container besides the user.
     private let read: Set<String>
+    /// Every word of the places that are read.
+    private let readAnywhere: Set<String>
 
     /// Containers that sellers fill as they like, at every provider.
-    private static let commonContainers = ["metadata", "custom_data", "passthrough"]
+    private static let commonContainers = [
+        "metadata", "custom_data", "custom_field_data", "custom_field_responses", "meta_data", "passthrough",
+    ]
 
     /// - Parameters:
     ///   - sellersContainers: Names of further objects that sellers fill as they like.
@@ -50,6 +61,7 @@ public struct Redaction: Sendable {
             }
         }
         self.read = read
+        readAnywhere = Set(paths.flatMap { $0 })
     }
 
     public func redact(_ value: JSON) -> JSON {
@@ -62,6 +74,8 @@ public struct Redaction: Sendable {
             let plain = Self.plain(name)
             if Self.names.contains(plain), !value.isNull { return Self.mark }
             if containers.contains(plain) { return redactContainer(value) }
+            let isDoubtful = Self.secrets.contains(plain) || name.hasPrefix(Self.sellersPrefix)
+            if isDoubtful, !readAnywhere.contains(name), !value.isNull { return Self.mark }
         }
         switch value {
         case .object(let members):

@@ -129,7 +129,7 @@ public struct SignatureScheme: Hashable, Sendable {
             for signature in signatures where ConstantTime.equal(expected, signature) { matches += 1 }
         }
         guard matches > 0 else { throw .badSignature }
-        return VerifiedDelivery(verified: delivery.body, eventID: id)
+        return VerifiedDelivery(verified: delivery.body, eventID: id, receivedAt: now)
     }
 
     /// Signs as the provider would, with the first secret.

@@ -39,6 +39,7 @@ package protocol DatabaseLocation: Sendable {
     ///
     /// - Parameter receivers: Ids of those who are told of changed answers; nil for those who were told before.
     /// - Parameter listener: Who wants to see changes in this process.
+    /// - Parameter cacheBytes: What rows in memory may take, for all readers of an engine that keeps some; 0 for none.
     /// - Parameter onChange: Called after each commit with the rows that changed.
     /// - Parameter policy: What the seller has configured; nil for what the rows were made with (commands beside a gateway).
     /// - Throws: Why the database cannot be used.
@@ -46,6 +47,7 @@ package protocol DatabaseLocation: Sendable {
         policy: EntitlementPolicy?,
         receivers: [String]?,
         listener: (any ChangeListener)?,
+        cacheBytes: Int,
         onChange: @escaping @Sendable ([ChangedRow]) -> Void
     ) throws(StorageError) -> any Store
 }
@@ -53,7 +55,7 @@ package protocol DatabaseLocation: Sendable {
 extension DatabaseLocation {
     /// A store without anyone who listens: for commands.
     package func open(policy: EntitlementPolicy?) throws(StorageError) -> any Store {
-        try open(policy: policy, receivers: nil, listener: nil) { _ in }
+        try open(policy: policy, receivers: nil, listener: nil, cacheBytes: 0) { _ in }
     }
 
     /// What the writer works with from the start: the configured policy, with which the rows are elected first where they

@@ -53,6 +53,7 @@ struct Erasure {
         try run("UPDATE link SET user_id = ?2 WHERE user_id = ?1", user.value, mark.value)
         try forgetLicenses(user)
         try forgetTransfers(user, mark)
+        try forgetWhatIsTold(user)
         // Whoever waits for news of the person gets the last of it only.
         try run("DELETE FROM outbox WHERE user_id = ?", user.value)
         // A look at everyone that was cut off just behind this person begins anew.
@@ -127,6 +128,19 @@ struct Erasure {
         }
         query.reset()
         for event in naming { try run("UPDATE event SET payload = NULL WHERE seq = ?", event) }
+    }
+
+    /// What a provider was to be told of the person; tokens of accounts are written in lower case.
+    private func forgetWhatIsTold(_ user: UserID) throws(StorageError) {
+        let token = user.value.lowercased()
+        let query = try database.prepare("SELECT id, body FROM provider_task WHERE kind = ?")
+        query.bind(1, ProviderTask.Kind.tell.rawValue)
+        var naming: [Int64] = []
+        while try query.step() {
+            if String(decoding: query.blob(1), as: UTF8.self).contains(token) { naming.append(query.integer(0)) }
+        }
+        query.reset()
+        for task in naming { try run("DELETE FROM provider_task WHERE id = ?", task) }
     }
 
     /// Licences with their devices, which people name after themselves. A licence that came with a purchase is made anew with

@@ -5,6 +5,25 @@ package import Storage
 struct ProviderTasks {
     let database: any SQLDatabase
 
+    func perform(_ command: ProviderTaskCommand) throws(StorageError) -> StoreResult {
+        switch command {
+        case .keep(let task): return try keep(task).map { .taskKept(id: $0) } ?? .ingested(.duplicate)
+        case .postpone(let id, let moment): try postpone(id, until: moment)
+        case .done(let id): try remove(id)
+        }
+        return .taskChanged
+    }
+
+    /// What a reading finishes, and what it asks for.
+    func follow(_ reading: ProviderReading) throws(StorageError) {
+        if let finished = reading.finishes { try remove(finished) }
+        try keep(all: reading.then)
+    }
+
+    func keep(all tasks: [ProviderTask]) throws(StorageError) {
+        for task in tasks { _ = try keep(task) }
+    }
+
     /// The id of the task, new or known; nil for a reading of an event that was taken in already.
     func keep(_ task: ProviderTask) throws(StorageError) -> Int64? {
         if task.kind == .read {

@@ -324,15 +324,28 @@ package final class SQLTransaction: StorageTransaction {
     }
 
     func newestLink(of customer: CustomerID) throws(StorageError) -> CustomerLink? {
-        let statement = sql.newestLink
+        let statement = sql.links
         statement.bind(1, customer.provider.name)
         statement.bind(2, customer.value)
         defer { statement.reset() }
-        guard try statement.step() else { return nil }
-        var link = Self.link(statement)
-        let first = UnixMillis(statement.integer(3))
+        // Nearly every customer is one user; sorting by SQLite would cost more than the search.
+        var newest: (link: CustomerLink, first: UnixMillis)?
+        // When somebody else than the newest was named last.
+        var others: UnixMillis?
+        while try statement.step() {
+            let (link, first) = (Self.link(statement), UnixMillis(statement.integer(3)))
+            guard let known = newest?.link else {
+                newest = (link, first)
+                continue
+            }
+            let isNewer = link.isNewer(than: known)
+            others = max(others ?? .earliest, isNewer ? known.at : link.at)
+            if isNewer { newest = (link, first) }
+        }
+        guard let newest else { return nil }
+        var link = newest.link
         // Somebody else was named between the first time and the last: only the last one is sure.
-        if statement.optionalInteger(4).map({ $0 < first.value }) ?? true { link.since = first }
+        if others.map({ $0 < newest.first }) ?? true { link.since = newest.first }
         return link
     }
 

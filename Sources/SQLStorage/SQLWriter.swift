@@ -211,7 +211,7 @@ package final class SQLWriter {
             changed += try AddressPurge(database: database, transaction: transaction).forgetAll(policy, at: moment)
             return .ready
         case .license(let command): return .license(try licenses.perform(command))
-        case .providerTask(let command): return try perform(command, &changed)
+        case .providerTask(let command): return try ProviderTasks(database: database).perform(command)
         case .replay(let sequence, let incoming, let actor):
             return try replay(sequence, incoming, actor, &changed)
         case .adopt(let policy):
@@ -241,24 +241,6 @@ package final class SQLWriter {
         }
     }
 
-    private func perform(
-        _ command: ProviderTaskCommand,
-        _ changed: inout [ChangedRow]
-    ) throws(StorageError) -> StoreResult {
-        let tasks = ProviderTasks(database: database)
-        switch command {
-        case .keep(let task): return try tasks.keep(task).map { .taskKept(id: $0) } ?? .ingested(.duplicate)
-        case .took(let incoming, let finished, let next):
-            let outcome = try ingest(incoming, &changed)
-            if let finished { try tasks.remove(finished) }
-            for task in next { _ = try tasks.keep(task) }
-            return .ingested(outcome)
-        case .postpone(let id, let moment): try tasks.postpone(id, until: moment)
-        case .done(let id): try tasks.remove(id)
-        }
-        return .taskChanged
-    }
-
     private func ingest(
         _ incoming: IncomingEvent,
         _ changed: inout [ChangedRow]
@@ -282,6 +264,7 @@ package final class SQLWriter {
         if reading.isTrial { try database.execute("SAVEPOINT trial") }
         var outcomes: [EventOutcome] = []
         for event in reading.events { outcomes.append(try ingest(event, &changed)) }
+        if !reading.isTrial { try ProviderTasks(database: database).follow(reading) }
         var differences: [AnswerDifference] = []
         for change in transaction.changes.recorded[recorded...] {
             if let difference = try AnswerDifference(change) { differences.append(difference) }
@@ -330,36 +313,6 @@ package final class SQLWriter {
     }
 
     // MARK: - The election of all rows anew
-
-    /// How far the election has come.
-    private struct Election {
-        var last: PurchaseKey = 0
-        var purchases = 0
-        var changed = 0
-        /// How long to wait for other work before the next step.
-        var pauseMillis = 0
-        /// How many purchases the next step takes: one at a time where one of them cannot be read.
-        var step = batchMax
-        /// A database that takes no write is not asked again at once.
-        private static let pauseAfterFailure = 1000
-
-        /// Goes on behind a purchase that cannot be read: it keeps what it gave, and holds up nobody else.
-        func after(_ error: StorageError, at keys: [PurchaseKey]) -> Election {
-            var next = self
-            guard case .damaged(let reason) = error, let last = keys.last else {
-                next.pauseMillis = Self.pauseAfterFailure
-                return next
-            }
-            next.pauseMillis = 0
-            guard keys.count == 1 else {
-                next.step = 1
-                return next
-            }
-            Log.error("a purchase cannot be read", ("purchase", .integer(last)), ("reason", .string(reason)))
-            (next.last, next.step) = (last, batchMax)
-            return next
-        }
-    }
 
     /// A few purchases of an election that goes through all of them, in a transaction of its own, so that deliveries wait
     /// no longer than for one of their own batches.
@@ -537,6 +490,8 @@ package final class SQLWriter {
         known.bind(3, request.user.value)
         let isKnown = try known.step()
         known.reset()
+        var request = request
+        request.samePerson = try Ingestion(policy: policy, transaction: transaction).users(among: request.samePerson)
         let event = ManualProvider.event(adding: request, eventID: eventID("identity"))
         _ = try ingest(event, &changed)
         try audit("identity", request.user, request.by, "\(request.provider.name) \(request.externalID)")
@@ -551,12 +506,12 @@ package final class SQLWriter {
         let result = try ingestion.submit(submission, claimEventID: eventID("identity"))
         changed += ingestion.changedRows
         try licenses.issue(for: ingestion.workedOut, policy, now: submission.by.at)
-        let tasks = ProviderTasks(database: database)
-        for task in submission.then { _ = try tasks.keep(task) }
+        try ProviderTasks(database: database).keep(all: submission.then)
         guard result != .ownedByAnother else { return .ownedByAnother }
         if result == .owned(isNew: true) {
             let detail = "\(submission.event.provider.name) \(submission.id.value)"
             try audit("submit", submission.user, submission.by, detail)
+            try ProviderTasks(database: database).keep(all: submission.thenIfNew)
         }
         return .submitted
     }

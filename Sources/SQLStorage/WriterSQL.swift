@@ -33,7 +33,7 @@ struct WriterSQL {
     let purchasesOfEvent: any SQLStatement
     let deleteFacts: any SQLStatement
     let insertLink: any SQLStatement
-    let newestLink: any SQLStatement
+    let links: any SQLStatement
     let upsertClaim: any SQLStatement
     let newestClaim: any SQLStatement
     let insertTransfer: any SQLStatement
@@ -143,13 +143,9 @@ struct WriterSQL {
                 first_at = CASE WHEN excluded.first_at < link.first_at THEN excluded.first_at ELSE link.first_at END
             """
         )
-        newestLink = try database.prepare(
+        links = try database.prepare(
             """
-            SELECT user_id, at, event_id, first_at,
-                (SELECT max(at) FROM link AS other WHERE other.provider = link.provider
-                    AND other.customer = link.customer AND other.user_id <> link.user_id)
-            FROM link WHERE provider = ? AND customer = ?
-            ORDER BY at DESC, event_id DESC, user_id DESC LIMIT 1
+            SELECT user_id, at, event_id, first_at FROM link WHERE provider = ? AND customer = ?
             """
         )
         upsertClaim = try database.prepare(

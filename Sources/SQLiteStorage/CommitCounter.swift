@@ -6,8 +6,13 @@ package final class CommitCounter: Sendable {
     private let isSnapshotUnwanted = Atomic<Bool>(false)
     /// Which commits wrote which rows.
     let stamps = RowStamps()
+    /// Rows that the readers keep for each other; nil when they keep none.
+    let rows: RowCache?
 
-    package init() {}
+    /// - Parameter cacheBytes: What kept rows may take; 0 for none.
+    package init(cacheBytes: Int = 0) {
+        rows = cacheBytes > 0 ? RowCache(bytes: cacheBytes) : nil
+    }
 
     package var value: Int { count.load(ordering: .acquiring) }
 

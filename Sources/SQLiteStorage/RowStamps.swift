@@ -13,49 +13,35 @@ final class RowStamps: Sendable {
     private let stamps: Stamps
     /// Nothing from before this commit counts any more.
     private let floor = Atomic<Int>(0)
-    private let seed: UInt64
+    /// Another one with each start, so that nobody can choose ids that meet in one place.
+    private let keyed = KeyedHash()
 
     init() {
         stamps = Stamps(count: 1 << Self.bits)
-        seed = RandomBytes.make(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Where a row stands. The seed is another with each start, so that nobody can choose ids that meet in one place.
-    func hash(_ user: UnsafeRawBufferPointer, _ environment: StoreEnvironment) -> UInt64 {
-        var hash = seed ^ UInt64(environment.rawValue) ^ (UInt64(user.count) << 8)
-        var index = 0
-        while index &+ 8 <= user.count {
-            let word = unsafe user.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-            hash = Self.mix(hash ^ word)
-            index &+= 8
-        }
-        var rest: UInt64 = 0
-        while index < user.count {
-            rest = unsafe rest << 8 | UInt64(user[index])
-            index &+= 1
-        }
-        return Self.mix(hash ^ rest)
+    /// Where a row stands, here and in memory. No two ids have the same in practice: it is 128 bits, and nobody knows the key.
+    func hash(_ user: UnsafeRawBufferPointer, _ environment: StoreEnvironment) -> KeyedHash.Value {
+        unsafe keyed.hash(environment.rawValue, user)
     }
 
-    private static func place(of hash: UInt64) -> Int {
-        Int(truncatingIfNeeded: hash >> UInt64(64 - bits))
+    func hash(_ user: UserID, _ environment: StoreEnvironment) -> KeyedHash.Value {
+        var text = user.value
+        return text.withUTF8 { bytes in unsafe hash(UnsafeRawBufferPointer(bytes), environment) }
     }
 
-    private static func mix(_ value: UInt64) -> UInt64 {
-        let product = value.multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
-        return product.high ^ product.low
+    private static func place(of hash: KeyedHash.Value) -> Int {
+        Int(truncatingIfNeeded: hash.first >> UInt64(64 - bits))
     }
 
     /// Whether what was read when `commit` was the newest known commit is still what the database holds.
-    func isNewest(_ hash: UInt64, asOf commit: Int) -> Bool {
+    func isNewest(_ hash: KeyedHash.Value, asOf commit: Int) -> Bool {
         stamps.load(Self.place(of: hash)) <= commit
             && floor.load(ordering: .acquiring) <= commit
     }
 
     /// The row was written by this commit.
-    func mark(_ user: UserID, _ environment: StoreEnvironment, commit: Int) {
-        var text = user.value
-        let hash = text.withUTF8 { bytes in unsafe self.hash(UnsafeRawBufferPointer(bytes), environment) }
+    func mark(_ hash: KeyedHash.Value, commit: Int) {
         stamps.store(commit, at: Self.place(of: hash))
     }
 

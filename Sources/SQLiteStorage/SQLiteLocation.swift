@@ -44,6 +44,7 @@ package struct SQLiteLocation: DatabaseLocation {
         policy configured: EntitlementPolicy?,
         receivers: [String]?,
         listener: (any ChangeListener)?,
+        cacheBytes: Int,
         onChange: @escaping @Sendable ([ChangedRow]) -> Void
     ) throws(StorageError) -> any Store {
         try SQLiteStore.open(
@@ -51,6 +52,7 @@ package struct SQLiteLocation: DatabaseLocation {
             policy: configured,
             receivers: receivers,
             listener: listener,
+            cacheBytes: cacheBytes,
             onChange: onChange
         )
     }

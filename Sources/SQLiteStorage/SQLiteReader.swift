@@ -15,7 +15,8 @@ package final class SQLiteReader: SQLReading {
 
     package let database: SQLiteDatabase
     private let commits: CommitCounter
-    private let cache: RowCache?
+    /// Rows in memory, and this reader's place to look at one.
+    private let kept: (rows: RowCache, packed: PackedRow)?
     private let row: Statement
     private let erased: Statement
     private let anyErased: Statement
@@ -25,8 +26,8 @@ package final class SQLiteReader: SQLReading {
     /// Whether the snapshot holds an erased user; nil as long as nobody asked.
     private var hasErased: Bool?
 
-    init(path: String, commits: CommitCounter, cacheBytes: Int = 0) throws(StorageError) {
-        cache = cacheBytes > 0 ? RowCache(bytes: cacheBytes) : nil
+    init(path: String, commits: CommitCounter, keepsRows: Bool = false) throws(StorageError) {
+        kept = keepsRows ? commits.rows.map { ($0, PackedRow($0.templates)) } : nil
         database = try SQLiteDatabase(path: path, mode: .readOnly, busyMillis: 1000)
         // No memory map: it would be faster by a system call a page, and would hold as much memory as the file has bytes.
         try database.execute("PRAGMA query_only = ON; PRAGMA cache_size = -24576;")
@@ -43,17 +44,18 @@ package final class SQLiteReader: SQLReading {
     /// Calls `body` with the user's row, or with nil when there is none.
     ///
     /// - Parameter user: The id's bytes, checked and in its kept form.
-    package func withRow<Value>(
+    package func withRow(
         of user: UnsafeRawBufferPointer,
         in environment: StoreEnvironment,
         now: UnixMillis,
-        _ body: (borrowing RowView?) -> Value
-    ) throws(StorageError) -> Value {
+        _ body: (borrowing RowView?) -> Void
+    ) throws(StorageError) {
         let hash = unsafe commits.stamps.hash(user, environment)
-        if let cache, let value = unsafe cache.withRow(hash, of: user, in: environment, commits.stamps, body) {
+        if let kept, kept.rows.find(hash, kept.packed) {
+            kept.packed.withRow(body)
             // A loop that finds everything here must not hold an old snapshot for it.
             if !isSnapshotGood(now) { letGo() }
-            return value
+            return
         }
         let known = try keepSnapshot(now)
         unsafe row.bindText(1, uncopied: user)
@@ -62,11 +64,14 @@ package final class SQLiteReader: SQLReading {
             row.reset()
             if commits.mustLetGo { letGo() }
         }
-        guard try row.step() else { return body(nil) }
+        guard try row.step() else {
+            body(nil)
+            return
+        }
         let bytes = unsafe row.blobInPlace(2)
         let view = unsafe RowView(version: row.integer(0), updatedAt: UnixMillis(row.integer(1)), body: bytes.span)
-        if let cache { unsafe cache.keep(hash, of: user, in: environment, view, asOf: known) }
-        return body(view)
+        if let kept { kept.rows.keep(hash, view, asOf: known, commits.stamps, kept.packed) }
+        body(view)
     }
 
     /// The version of an erased user; nil when the user was never there. To be asked right after `withRow` found nothing.
@@ -85,12 +90,13 @@ package final class SQLiteReader: SQLReading {
         defer { erased.reset() }
         erased.bind(2, Int64(environment.rawValue))
         let prefix = SQLTransaction.erasedPrefix
-        let isFound = unsafe Digest.withSHA256(
+        var isFound: Result<Bool, StorageError> = .success(false)
+        unsafe Digest.withSHA256(
             of: UnsafeRawBufferPointer(start: prefix.utf8Start, count: prefix.utf8CodeUnitCount),
             user
         ) { digest in
             unsafe erased.bind(1, uncopied: digest)
-            return Result { () throws(StorageError) in try erased.step() }
+            isFound = Result { () throws(StorageError) in try erased.step() }
         }
         return try isFound.get() ? (erased.integer(0), UnixMillis(erased.integer(1))) : nil
     }

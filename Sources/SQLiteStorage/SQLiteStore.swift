@@ -18,17 +18,20 @@ package final class SQLiteStore: Store {
     }
 
     /// Brings the database up to date, elects the rows anew when the configuration changed, and starts the writer.
+    ///
+    /// - Parameter cacheBytes: What rows in memory may take beside the database's own pages, for all readers; 0 for none.
     package static func open(
         path: String,
         policy configured: EntitlementPolicy?,
         receivers: [String]? = nil,
         listener: (any ChangeListener)? = nil,
+        cacheBytes: Int = 0,
         onChange: @escaping @Sendable ([ChangedRow]) -> Void
     ) throws(StorageError) -> SQLiteStore {
         let location = SQLiteLocation(path: path)
         _ = try location.migrate()
         let policy = try location.prepare(configured, receivers: receivers)
-        let (measurements, commits) = (WriterMeasurements(), CommitCounter())
+        let (measurements, commits) = (WriterMeasurements(), CommitCounter(cacheBytes: cacheBytes))
         let writer = try WriterThread.start { () throws(StorageError) in
             try SQLWriter(
                 try SQLiteWriterEngine(path: path, commits: commits),
@@ -56,14 +59,14 @@ package final class SQLiteStore: Store {
     }
 
     package func makeReader() throws(StorageError) -> any SQLReading {
-        try makeReader(cacheBytes: 0)
+        try makeReader(keepsRows: false)
     }
 
     /// A reader for the calling thread.
     ///
-    /// - Parameter cacheBytes: What it may keep of rows in memory beside the database's own pages; 0 for nothing.
-    package func makeReader(cacheBytes: Int) throws(StorageError) -> SQLiteReader {
-        try SQLiteReader(path: path, commits: commits, cacheBytes: cacheBytes)
+    /// - Parameter keepsRows: Whether it shares the rows in memory, where the store was opened with room for them.
+    package func makeReader(keepsRows: Bool) throws(StorageError) -> SQLiteReader {
+        try SQLiteReader(path: path, commits: commits, keepsRows: keepsRows)
     }
 
     package func close() { writer.close() }

@@ -29,6 +29,7 @@ final class SQLiteWriterEngine: WriterEngine {
 
     func othersWrote() {
         commits.stamps.markAll(commit: commits.value + 1)
+        commits.rows?.forgetAll()
         commits.increment()
     }
 
@@ -37,7 +38,11 @@ final class SQLiteWriterEngine: WriterEngine {
     /// Tells the readers what this commit has written.
     func committed(_ changed: [ChangedRow]) {
         let commit = commits.value + 1
-        for row in changed { commits.stamps.mark(row.user, row.environment, commit: commit) }
+        for row in changed {
+            let hash = commits.stamps.hash(row.user, row.environment)
+            commits.stamps.mark(hash, commit: commit)
+            commits.rows?.forget(hash)
+        }
         commits.increment()
     }
 

@@ -9,6 +9,8 @@ package enum FactCoding {
         case owner = 4
         case customer = 5
         case superseded = 6
+        /// A state whose items have starts of their own.
+        case stateOfItems = 7
     }
 
     package static func encode(_ recorded: RecordedFact) -> [UInt8] {
@@ -43,7 +45,8 @@ package enum FactCoding {
         var reader = ByteReader(bytes)
         let fact: Fact
         switch Kind(rawValue: try reader.byte()) {
-        case .state: fact = .state(try state(&reader))
+        case .state: fact = .state(try state(&reader, itemsHaveStarts: false))
+        case .stateOfItems: fact = .state(try state(&reader, itemsHaveStarts: true))
         case .payment: fact = .payment(try payment(&reader))
         case .adjustment: fact = .adjustment(try adjustment(&reader))
         case .owner: fact = .owner(try owner(&reader))
@@ -91,7 +94,8 @@ package enum FactCoding {
     // MARK: - States
 
     private static func write(_ state: PurchaseState, _ writer: inout ByteWriter) {
-        writer.byte(Kind.state.rawValue)
+        let itemsHaveStarts = state.items.contains { $0.start != nil }
+        writer.byte((itemsHaveStarts ? Kind.stateOfItems : .state).rawValue)
         write(state.periodStart, &writer)
         writer.signed(state.version.value)
         write(state.arrival, &writer)
@@ -100,6 +104,7 @@ package enum FactCoding {
         for item in state.items {
             writer.texts(item.products)
             write(item.end, &writer)
+            if itemsHaveStarts { write(item.start, &writer) }
         }
         writer.byte(state.willRenew.map { $0 ? 2 : 1 } ?? 0)
         writer.byte((state.isOneTime ? 1 : 0) | (state.isFirstPeriod ? 2 : 0) | (state.tellsOfPayment ? 0 : 4))
@@ -110,7 +115,10 @@ package enum FactCoding {
         writer.optional(state.managementURL) { $0.text($1) }
     }
 
-    private static func state(_ reader: inout ByteReader) throws(StorageError) -> PurchaseState {
+    private static func state(
+        _ reader: inout ByteReader,
+        itemsHaveStarts: Bool
+    ) throws(StorageError) -> PurchaseState {
         let periodStart = try time(&reader)
         let version = UnixMillis(try reader.signed())
         let arrival = try time(&reader)
@@ -118,7 +126,9 @@ package enum FactCoding {
         var items: [PurchaseState.Item] = []
         for _ in 0..<(try reader.unsigned()) {
             let products = try reader.texts()
-            items.append(PurchaseState.Item(products: products, end: try time(&reader)))
+            let end = try time(&reader)
+            let start = itemsHaveStarts ? try time(&reader) : nil
+            items.append(PurchaseState.Item(products: products, end: end, start: start))
         }
         let willRenew = try reader.byte()
         let flags = try reader.byte()

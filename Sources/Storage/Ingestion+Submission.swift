@@ -19,6 +19,8 @@ public struct PurchaseSubmission: Sendable {
     public var by: Actor
     /// What has to be sent to the provider once the purchase is recorded.
     public var then: [ProviderTask] = []
+    /// The same, but only when the purchase was not the user's before.
+    public var thenIfNew: [ProviderTask] = []
 
     public init(
         event: IncomingEvent,

@@ -225,6 +225,7 @@ package struct Ingestion<Transaction: StorageTransaction> {
                 reach.dependents.formUnion(try transaction.purchases(carrying: externalID))
             }
         }
+        try joinClaimed(namedIn: incoming, &reach)
         return try settle(reach, moment)
     }
 
@@ -250,6 +251,44 @@ package struct Ingestion<Transaction: StorageTransaction> {
         case .superseded(let at): return .superseded(at: possible(at))
         case .customer: return fact
         }
+    }
+
+    /// An id that an administrator has said is somebody's is the same person once its provider names it as a user.
+    private func joinClaimed(namedIn incoming: IncomingEvent, _ reach: inout Reach) throws(StorageError) {
+        var named: Set<UserID> = []
+        for effect in incoming.event.effects {
+            switch effect {
+            case .facts(_, let facts):
+                for case .owner(let statement) in facts { named.formUnion(statement.users) }
+            case .samePerson(let users): named.formUnion(users)
+            case .transfer(let transfer): named.formUnion(transfer.from.users + transfer.to.users)
+            case .link, .claim: continue
+            }
+        }
+        for user in named.sorted() {
+            let spellings = [user.value, user.value.uppercased()]
+            guard let claim = try transaction.newestClaim(of: spellings, providers: [incoming.provider]) else {
+                continue
+            }
+            try join([user, claim.user], &reach)
+        }
+    }
+
+    /// Those of the ids that are known as users.
+    package func users(among ids: [UserID]) throws(StorageError) -> [UserID] {
+        var users: [UserID] = []
+        for id in ids where try isUser(id) { users.append(id) }
+        return users
+    }
+
+    /// Whether an id is known as a user's, and as no purchase's.
+    private func isUser(_ user: UserID) throws(StorageError) -> Bool {
+        guard try transaction.purchases(carrying: user.value).isEmpty else { return false }
+        if try !transaction.dependents(of: Ownership.Dependency.user(user).node).isEmpty { return true }
+        for environment in StoreEnvironment.allCases {
+            if try transaction.row(of: user, in: environment) != nil { return true }
+        }
+        return try transaction.person(of: user).count > 1
     }
 
     /// User ids that are one person read the same row from now on.

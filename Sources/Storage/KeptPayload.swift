@@ -11,7 +11,8 @@ package enum KeptPayload {
 
     private static func names(_ user: UserID, in value: Any) -> Bool {
         switch value {
-        case let text as String: text.utf8.elementsEqual(user.value.utf8)
+        // A UUID in any case of letters is the user, too.
+        case let text as String: text.utf8.elementsEqual(user.value.utf8) || UserID(text) == user
         case let number as NSNumber: number.stringValue == user.value
         case let list as [Any]: list.contains { names(user, in: $0) }
         case let object as [String: Any]: object.contains { names(user, in: $0.key) || names(user, in: $0.value) }

@@ -22,7 +22,7 @@ package enum OutcomeCoding {
         for line in outcome.lines {
             writer.texts(line.products)
             writer.optional(line.entitlements) { $0.texts($1) }
-            writer.byte(line.isOneTime ? 1 : 0)
+            writer.byte((line.isOneTime ? 1 : 0) | (line.isPast ? 2 : 0))
             for time in [line.end, line.periodEnd, line.purchasedAt, line.graceFrom] {
                 writer.optional(time) { $0.signed($1.value) }
             }
@@ -67,7 +67,8 @@ package enum OutcomeCoding {
         }
         let products = try reader.texts()
         let entitlements = try reader.flag() ? try reader.texts() : nil
-        let isOneTime = try reader.flag()
+        let flags = try reader.byte()
+        guard flags <= 3 else { throw .damaged("a line of an unknown form") }
         let end = try time(&reader)
         let periodEnd = try time(&reader)
         let purchasedAt = try time(&reader)
@@ -78,7 +79,8 @@ package enum OutcomeCoding {
         return PurchaseOutcome.Line(
             products: products,
             entitlements: entitlements,
-            isOneTime: isOneTime,
+            isOneTime: flags & 1 != 0,
+            isPast: flags & 2 != 0,
             end: end,
             periodEnd: periodEnd,
             purchasedAt: purchasedAt,

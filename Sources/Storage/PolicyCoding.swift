@@ -9,6 +9,8 @@ public enum PolicyCoding {
             var days: Int?
         }
 
+        /// Which version of the merge rule made the rows; nil is 1.
+        var rules: Int?
         var entitlement: String
         var products: [String: [String: Product]]
         var pastDueDays: Int
@@ -16,6 +18,10 @@ public enum PolicyCoding {
         var firstProviders: [String]
         var lastProviders: [String]
     }
+
+    /// Grows when the same facts come to something else than before: then the first start elects every row anew, as for a
+    /// changed product map.
+    private static let rules = 2
 
     public static func encode(_ policy: EntitlementPolicy) -> String {
         var products: [String: [String: Stored.Product]] = [:]
@@ -25,6 +31,7 @@ public enum PolicyCoding {
             }
         }
         let stored = Stored(
+            rules: rules,
             entitlement: policy.defaultEntitlement,
             products: products,
             pastDueDays: policy.pastDueDays,

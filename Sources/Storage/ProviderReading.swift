@@ -1,14 +1,25 @@
 public import Entitlements
 
-/// What a provider's API said of somebody.
+/// What a provider's API said of somebody, or of what somebody has handed in: all of it or nothing.
 public struct ProviderReading: Sendable {
     public var events: [IncomingEvent]
     /// Only to see what would come of it: nothing is kept.
     public var isTrial: Bool
+    /// The task that it finishes.
+    public var finishes: Int64?
+    /// What is to be asked or sent now.
+    public var then: [ProviderTask]
 
-    public init(events: [IncomingEvent], isTrial: Bool) {
+    public init(
+        events: [IncomingEvent],
+        isTrial: Bool = false,
+        finishes: Int64? = nil,
+        then: [ProviderTask] = []
+    ) {
         self.events = events
         self.isTrial = isTrial
+        self.finishes = finishes
+        self.then = then
     }
 }
 
@@ -31,6 +42,15 @@ public struct AnswerDifference: Hashable, Sendable {
     /// Nil where there was none at all.
     public var before: Answer?
     public var after: Answer?
+
+    /// Which answer it is about.
+    public struct Place: Hashable, Sendable {
+        var user: UserID
+        var environment: StoreEnvironment
+        var entitlement: String
+    }
+
+    public var place: Place { Place(user: user, environment: environment, entitlement: entitlement) }
 
     /// - Returns: Nil for a change that the clock alone has made.
     package init?(_ change: AnswerChange) throws(StorageError) {
@@ -57,11 +77,22 @@ public struct AnswerDifference: Hashable, Sendable {
 }
 
 /// Small values that a gateway keeps of itself.
-public enum StoreMemory: String, Sendable {
+public struct StoreMemory: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
     /// When it ran last, in milliseconds since 1970.
-    case lastAlive = "last_alive"
+    public static let lastAlive = StoreMemory(rawValue: "last_alive")
     /// How far a look at everyone has come; gone when it is over.
-    case reconcilePlace = "reconcile_place"
+    public static let reconcilePlace = StoreMemory(rawValue: "reconcile_place")
     /// When the last look at everyone ended, in milliseconds since 1970.
-    case reconciledAt = "reconciled_at"
+    public static let reconciledAt = StoreMemory(rawValue: "reconciled_at")
+
+    /// How far a list of a provider has been read.
+    public static func listPlace(_ provider: ProviderID, _ list: String) -> StoreMemory {
+        StoreMemory(rawValue: "list_place \(provider.name) \(list)")
+    }
 }

@@ -5,8 +5,13 @@ public struct ProviderTask: Hashable, Sendable {
     public enum Kind: Int64, Sendable, CaseIterable {
         /// A delivery said that something has changed; what it is has to be read.
         case read = 0
-        /// A request to the provider, sent until it is accepted or refused for good.
-        case send = 1
+        /// The acknowledgement of a purchase, sent until it is accepted or refused for good.
+        case acknowledge = 1
+        /// The same for a request without which nobody loses anything.
+        case tell = 2
+
+        /// Whether it is a request as it stands.
+        public var isRequest: Bool { self != .read }
     }
 
     public var provider: ProviderID
@@ -53,8 +58,6 @@ public struct KeptProviderTask: Hashable, Sendable {
 public enum ProviderTaskCommand: Sendable {
     /// Keeps a task; one of the same key stays as it is. A reading of an event that is known is nothing new.
     case keep(ProviderTask)
-    /// What a reading came to, the task it finishes, and what has to be sent now: all or nothing.
-    case took(IncomingEvent, finishes: Int64?, then: [ProviderTask])
     /// It failed for a passing reason.
     case postpone(id: Int64, until: UnixMillis)
     case done(id: Int64)

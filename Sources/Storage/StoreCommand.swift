@@ -78,7 +78,7 @@ public struct IdentityRequest: Hashable, Sendable {
     public var user: UserID
     public var provider: ProviderID
     public var externalID: String
-    /// Other user ids that are the same person by this statement.
+    /// Other ids that are the same person by this statement, if they are users at all.
     public var samePerson: [UserID]
     public var by: Actor
 
@@ -120,6 +120,15 @@ public enum StoreResult: Hashable, Sendable {
     case readingTaken([EventOutcome], [AnswerDifference])
     case remembered
     case ready
+
+    /// What became of the event that was to be taken in, or of the first of several.
+    public var outcome: EventOutcome? {
+        switch self {
+        case .ingested(let outcome): outcome
+        case .readingTaken(let outcomes, _): outcomes.first
+        default: nil
+        }
+    }
 }
 
 /// A result whose transaction has been committed and synced to the disk.

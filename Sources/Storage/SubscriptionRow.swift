@@ -141,16 +141,9 @@ public struct RowEntry {
         willRenew = flags.contains(.willRenew)
         var place = offset + SubscriptionRow.fixedSize
         let limit = offset + size
-        func text() -> Text? {
-            guard place + 2 <= limit else { return nil }
-            let count = Int(number(place, as: UInt16.self))
-            guard place + 2 + count <= limit else { return nil }
-            defer { place += 2 + count }
-            return Text(start: place + 2, count: count)
-        }
-        guard let name = text(), let provider = text(), let purchaseID = text(), let product = text(),
-            let store = text(),
-            let url = text()
+        guard let name = Self.text(row, &place, limit), let provider = Self.text(row, &place, limit),
+            let purchaseID = Self.text(row, &place, limit), let product = Self.text(row, &place, limit),
+            let store = Self.text(row, &place, limit), let url = Self.text(row, &place, limit)
         else { return nil }
         self.name = name
         self.provider = provider
@@ -158,5 +151,19 @@ public struct RowEntry {
         self.product = flags.contains(.hasProduct) ? product : nil
         self.store = flags.contains(.hasStore) ? store : nil
         managementURL = flags.contains(.hasURL) ? url : nil
+    }
+
+    /// The text at `place`, which moves behind it; nil when it does not end before `limit`.
+    @inline(__always)
+    private static func text(_ row: Span<UInt8>, _ place: inout Int, _ limit: Int) -> Text? {
+        guard place &+ 2 <= limit, limit <= row.count else { return nil }
+        // Both bytes lie within the row, as was just made sure of.
+        let count = unsafe Int(
+            UInt16(littleEndian: row.bytes.unsafeLoadUnaligned(fromByteOffset: place, as: UInt16.self))
+        )
+        let start = place &+ 2
+        guard start &+ count <= limit else { return nil }
+        place = start &+ count
+        return Text(start: start, count: count)
     }
 }

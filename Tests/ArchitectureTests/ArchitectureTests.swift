@@ -30,7 +30,10 @@ struct ArchitectureTests {
             "Storage", "SQLStorage", "SQLiteStorage", "PostgresStorage", "Licensing", "CEmbedded", "Foundation",
             "Synchronization",
         ],
-        "Bench": ["Storage", "Entitlements", "Crypto", "CSQLite", "Foundation", "Glibc"],
+        "Bench": [
+            "Storage", "Entitlements", "Crypto", "ProviderKit", "Providers", "TestSupport", "CSQLite", "Foundation",
+            "Glibc",
+        ],
         "EntitlementClient": [
             "COpenSSL", "CryptoKit", "Foundation", "FoundationNetworking", "Observation", "SwiftUI",
         ],

@@ -90,6 +90,20 @@ struct ProviderWordTests {
             statuses: [29: .active, 30.2: .grace]
         ),
         MergeCase(
+            sentence: "unpaid alone does not tell when the payment failed: the moved period was never paid",
+            facts: [first, moved, web.state("e3", period: 30, at: 45, .unpaid(periodIsUnpaid: true), end: 60)],
+            end: .day(30),
+            ended: .billingRetry
+        ),
+        MergeCase(
+            sentence: "unpaid with the moment of the failure: a period active for long before it was paid",
+            facts: [
+                first, moved, web.state("e3", period: 30, at: 59, .unpaid(since: 55, periodIsUnpaid: true), end: 60),
+            ],
+            end: .day(60),
+            ended: .billingRetry
+        ),
+        MergeCase(
             sentence: "a run goes on across periods: the first unpaid period counts",
             facts: [
                 first, web.state("e2", period: 30, at: 30, .failing(periodIsUnpaid: true), end: 60),
@@ -394,6 +408,71 @@ struct ProviderWordTests {
                 web.refund("e4", id: "b", at: 10, .effective, .part(500), of: ["pi"]),
             ],
             end: .day(10),
+            ended: .refunded
+        ),
+        MergeCase(
+            sentence: "a payment without a period was for the one in which it was paid",
+            facts: [
+                first, moved, web.paid("p1", ids: ["pi_1"], at: 1, amount: 1000),
+                web.refund("e3", id: "re", at: 40, of: ["pi_1"]),
+            ],
+            end: .day(60),
+            ended: .expired
+        ),
+        MergeCase(
+            sentence: "what was paid beside a period that stays paid ends nothing",
+            facts: [
+                first, payment, web.paid("p2", ids: ["pi_2"], at: 5, amount: 300),
+                web.refund("e3", id: "re", at: 9, of: ["pi_2"]),
+            ],
+            end: .day(30),
+            ended: .expired
+        ),
+        MergeCase(
+            sentence: "of two payments for one period the smaller is beside it",
+            facts: [
+                first, payment, web.paid("p2", ids: ["pi_2"], at: 5, from: 0, to: 30, amount: 300),
+                web.refund("e3", id: "re", at: 9, of: ["pi_2"]),
+            ],
+            end: .day(30),
+            ended: .expired
+        ),
+        MergeCase(
+            sentence: "and the larger is the period's own",
+            facts: [
+                first, payment, web.paid("p2", ids: ["pi_2"], at: 5, from: 0, to: 30, amount: 300),
+                web.refund("e3", id: "re", at: 9, of: ["pi_1"]),
+            ],
+            end: .day(9),
+            ended: .refunded
+        ),
+        MergeCase(
+            sentence: "both payments of a period given back: its own ends it",
+            facts: [
+                first, payment, web.paid("p2", ids: ["pi_2"], at: 5, amount: 300),
+                web.refund("e3", id: "re_1", at: 9, of: ["pi_2"]), web.refund("e4", id: "re_2", at: 12, of: ["pi_1"]),
+            ],
+            end: .day(12),
+            ended: .refunded
+        ),
+        MergeCase(
+            sentence: "running totals of two charges of one payment add up",
+            facts: [
+                first, payment, web.paid("p2", ids: ["in_1", "pi_2"], at: nil),
+                web.refund("e3", id: "ch_1", at: 9, .effective, .soFar(400), of: ["pi_2"], total: 400),
+                web.refund("e4", id: "ch_2", at: 11, .effective, .soFar(600), of: ["pi_1"]),
+            ],
+            end: .day(11),
+            ended: .refunded
+        ),
+        MergeCase(
+            sentence: "a running total told again after the refund failed is another refund",
+            facts: [
+                first, payment, web.refund("e3", id: "ch", at: 9, .effective, .soFar(1000), of: ["pi_1"]),
+                web.refund("e4", id: "re", at: 12, .withdrawn, .part(1000), of: ["pi_1"]),
+                web.refund("e5", id: "ch", at: 20, .effective, .soFar(1000), of: ["pi_1"]),
+            ],
+            end: .day(20),
             ended: .refunded
         ),
         MergeCase(

@@ -98,7 +98,8 @@ enum RandomFacts {
         var items = (0..<Int.random(in: 1...2, using: &generator)).map { _ in
             PurchaseState.Item(
                 products: products.randomElement(using: &generator) ?? [],
-                end: isOneTime ? nil : (start ?? version).adding(days: Int.random(in: 1...60, using: &generator))
+                end: isOneTime ? nil : (start ?? version).adding(days: Int.random(in: 1...60, using: &generator)),
+                start: Int.random(in: 0..<4, using: &generator) == 0 ? moment(&generator) : nil
             )
         }
         if condition.severity >= 5, Bool.random(using: &generator) { items = [] }

@@ -6,7 +6,7 @@ internal import Testing
 @Suite("App Store", .ownThread)
 struct AppStoreTests {
     private static let apple = AppleSigner()
-    private static let user = "6f1d2c8a-3b47-4e59-9c0d-5a7e8b2f4c11"
+    static let user = "6f1d2c8a-3b47-4e59-9c0d-5a7e8b2f4c11"
     private static let other = "c2a9e7d4-8f16-4b03-a5c8-1d3f6e9b7a22"
     private static let day: Int64 = 86_400_000
     /// One moment for the whole run: a purchase told twice is the same purchase.

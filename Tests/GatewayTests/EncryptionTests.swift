@@ -126,10 +126,53 @@ struct EncryptionTests {
             #expect(told.contains("HTTP/1.1 200 OK") && told.contains(version), "\(told)")
             #expect(told.contains("ALPN protocol: http/1.1") && told.contains("Compression: NONE"), "\(told)")
         }
-        let old = try Self.client(gateway, ["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"])
-        #expect(!old.contains("HTTP/1.1 200 OK") && old.contains("alert protocol version"), "\(old)")
-        let weak = try Self.client(gateway, ["-tls1_2", "-cipher", "AES128-SHA:AES256-GCM-SHA384"])
-        #expect(!weak.contains("HTTP/1.1 200 OK"), "a key exchange without forward secrecy: \(weak)")
+        for version in ["-tls1", "-tls1_1"] {
+            let old = try Self.client(gateway, [version, "-cipher", "ALL:@SECLEVEL=0"])
+            #expect(!old.contains("HTTP/1.1 200 OK") && old.contains("alert protocol version"), "\(old)")
+        }
+    }
+
+    @Test(
+        "ciphers without forward secrecy or without authenticated encryption, and those of nobody",
+        arguments: [
+            "AES128-SHA:AES256-SHA:AES128-GCM-SHA256:AES256-GCM-SHA384", "ECDHE-RSA-AES128-SHA:ECDHE-RSA-AES256-SHA",
+            "ECDHE-RSA-AES128-SHA256:ECDHE-RSA-AES256-SHA384:ECDHE-ECDSA-AES128-SHA256", "DHE-RSA-AES128-GCM-SHA256",
+            "AECDH-AES128-SHA:ADH-AES128-GCM-SHA256", "ECDHE-RSA-NULL-SHA:NULL-SHA256:ECDHE-ECDSA-NULL-SHA",
+            "CAMELLIA128-SHA:ARIA128-GCM-SHA256",
+        ]
+    )
+    func weakCiphersAreRefused(ciphers: String) throws {
+        let (gateway, _) = try Self.gateway()
+        try gateway.start()
+        let told = try Self.client(gateway, ["-tls1_2", "-cipher", "'\(ciphers):@SECLEVEL=0'"])
+        #expect(!told.contains("HTTP/1.1 200 OK"), "\(ciphers): \(told)")
+        #expect(told.contains("alert handshake failure"), "refused by the gateway and not by the client: \(told)")
+    }
+
+    @Test func whatTLSHasGivenUpIsRefused() throws {
+        let (gateway, _) = try Self.gateway()
+        try gateway.start()
+        // A line that is R alone asks for new keys in the middle of a connection.
+        try gateway.write("R\n", to: "renegotiation")
+        let log = gateway.folder.file("renegotiated")
+        let line = "openssl s_client -connect \(gateway.listen) -tls1_2 <renegotiation >\(log) 2>&1"
+        let process = try ChildProcess(
+            .init(
+                program: "/bin/sh",
+                arguments: ["-c", "(cat renegotiation; sleep 1) | \(line.replacing(" <renegotiation", with: ""))"],
+                environment: ProcessInfo.processInfo.environment,
+                folder: gateway.folder.path,
+                output: gateway.folder.file("renegotiation.out")
+            )
+        )
+        _ = process.wait(seconds: 20)
+        process.kill()
+        let told = gateway.text(of: "renegotiated")
+        #expect(told.contains("RENEGOTIATING") && told.contains("no renegotiation"), "\(told)")
+        // No early data, so that no request can be sent twice by whoever has recorded it.
+        let resumed = try Self.client(gateway, ["-tls1_3"])
+        #expect(resumed.contains("Max Early Data: 0") || !resumed.contains("Max Early Data"), "\(resumed)")
+        #expect(resumed.contains("HTTP/1.1 200 OK"))
     }
 
     @Test(.enabled(if: hasCurl)) func curlIsServed() throws {

@@ -43,7 +43,7 @@ final class FakeAPI: Sendable {
         answers.with { all in for path in all.keys { all[path] = answer } }
     }
 
-    private static func play(_ answer: Answer, _ peer: LoopbackPeer) {
+    static func play(_ answer: Answer, _ peer: LoopbackPeer) {
         switch answer {
         case .body(let status, let text, let headers): write(status, text, headers, peer)
         case .halfBody(let text):

@@ -7,9 +7,10 @@ internal import Testing
 struct ProxyTests {
     /// A proxy in front of a page, and what it is to be stopped with.
     private final class Proxy {
-        let port: UInt16
-        private let process: ChildProcess
+        private let proxy: RunningProxy
         private let page: LoopbackServer
+
+        var port: UInt16 { proxy.port }
 
         init(
             _ program: String,
@@ -19,7 +20,7 @@ struct ProxyTests {
         )
             throws
         {
-            page = try LoopbackServer { peer in
+            let page = try LoopbackServer { peer in
                 while let head = peer.readHead() {
                     let user =
                         head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("x-user-id:") } ?? "nobody"
@@ -27,30 +28,11 @@ struct ProxyTests {
                     peer.write("HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
                 }
             }
-            port = try FreePorts.claim()
-            let file = folder.file("proxy.conf")
-            try Data(config(port, page.port).utf8).write(to: URL(fileURLWithPath: file))
-            process = try ChildProcess(
-                .init(
-                    program: program,
-                    arguments: arguments(file),
-                    environment: ["HOME": folder.path, "PATH": "/usr/bin:/bin", "XDG_DATA_HOME": folder.path],
-                    folder: folder.path,
-                    output: folder.file("proxy.out"),
-                    errors: folder.file("proxy.err")
-                )
-            )
-            let end = ContinuousClock.now + .seconds(20)
-            while ContinuousClock.now < end {
-                if (try? HTTPConnection(port: port).send(HTTPRequest(target: "/open"), seconds: 5)) != nil { return }
-                Thread.sleep(forTimeInterval: 0.02)
+            self.page = page
+            proxy = try RunningProxy(program, in: folder, asking: "/open", arguments: arguments) { port in
+                config(port, page.port)
             }
-            let log = FileManager.default.contents(atPath: folder.file("proxy.err")) ?? Data()
-            process.kill()
-            throw GatewayTestError("\(program) did not start: \(String(decoding: log, as: UTF8.self).suffix(800))")
         }
-
-        deinit { process.kill() }
 
         func get(_ path: String, token: String?, cookie: String? = nil) throws -> HTTPAnswer {
             var headers = token.map { [HTTPHeader("Authorization", "Bearer \($0)")] } ?? []
@@ -102,8 +84,7 @@ struct ProxyTests {
                 events {}
                 http {
                     access_log off;
-                    client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
-                    uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+                    \(RunningProxy.nginxFolders)
                     server {
                         listen 127.0.0.1:\(port);
                         location /open { return 200 "open"; }

@@ -24,7 +24,7 @@ struct ManifestErrorTests {
          "user":{"metadata":["/meta"],"reference":["/ref"]},"customer":["/customer"],
          "rules":[{"on":["sub"],"when":{"at":"/kind","in":["a"]},"owner":"own","purchase":{"id":"/sub","rank":"subscription","also":["/order"]},
            "state":{"status":{"at":"/status","map":{"ok":"active"}},"period_start":"/start","period_end":{"at":"/end","pick":"max"},
-             "items":{"each":"/items","products":["./price"],"end":"./end"},"renews":{"not":{"at":"/cancel","equals":true}}}},
+             "items":{"each":"/items","products":["./price"],"start":"./start","end":"./end"},"renews":{"not":{"at":"/cancel","equals":true}}}},
           {"on":["refund"],"purchase":{"id":"/pay","rank":"reference"},
            "refund":{"id":"/re","part":"/amount","standing":{"at":"/status","map":{"done":"effective"}}}}]}
         """
@@ -230,6 +230,12 @@ struct ManifestErrorTests {
             value: "\"last\"",
             pointer: "/rules/0/state/period_end/pick",
             expected: "first, max or min"
+        ),
+        .init(
+            place: ["rules", "0", "state", "items", "start"],
+            value: "[]",
+            pointer: "/rules/0/state/items/start",
+            expected: "at least one JSON pointer"
         ),
         .init(
             place: ["rules", "0", "state", "items", "each"],

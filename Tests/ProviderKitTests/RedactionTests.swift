@@ -17,7 +17,9 @@ struct RedactionTests {
             "lastName", "full-name", "customer_name", "phone", "phoneNumber", "$phoneNumber", "address",
             "billing_address",
             "line1", "postal_code", "city", "zip", "subscriber_attributes", "billing_details", "customer_details",
-            "ip_address",
+            "ip_address", "address_city", "address_state", "fingerprint", "shipping_address_zip", "customer_address",
+            "customer_tax_ids", "vat_number", "customer_business_name", "comment", "customer_cancellation_comment",
+            "uncategorized_text", "remarks", "cf_full_name", "license_keys", "license_key", "update_payment_method",
             "tax_id", "last4", "card", "shipping", "nickname", "displayName",
         ]
     )
@@ -51,6 +53,25 @@ struct RedactionTests {
     )
     func kept(_ json: String) {
         #expect(redact(json) == json)
+    }
+
+    @Test("what a seller asked for in fields of his own", arguments: ["custom_field_data", "custom_field_responses"])
+    func sellersFields(_ name: String) {
+        #expect(
+            redact("{\"\(name)\":{\"company-contact\":\"Jane\",\"user_id\":\"u1\"}}")
+                == "{\"\(name)\":{\"user_id\":\"u1\"}}"
+        )
+        #expect(redact("{\"\(name)\":[{\"key\":\"k\",\"value\":\"Jane\"}]}") == "{\"\(name)\":[{}]}")
+    }
+
+    @Test("of what opens a door, and of a seller's own fields, what a rule reads stays")
+    func readSecrets() {
+        let reading = Redaction(userFields: ["cf_user_id"], reading: [["data", "key"], ["data", "cf_plan"]])
+        let json = #"{"cf_plan":"p","cf_town":"t","cf_user_id":"u","key":"k","license_key":"l"}"#
+        let kept = JSON(Array(json.utf8)).map { String(decoding: reading.redact($0).bytes, as: UTF8.self) }
+        #expect(
+            kept == #"{"cf_plan":"p","cf_town":"[removed]","cf_user_id":"u","key":"k","license_key":"[removed]"}"#
+        )
     }
 
     @Test("a field that names the user hides nothing inside an object")

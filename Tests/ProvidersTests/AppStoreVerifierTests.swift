@@ -49,6 +49,75 @@ struct AppStoreVerifierTests {
         #expect(try Self.isBelieved(payload, .good, nested: mode) == (mode == .good))
     }
 
+    @Test("parts of texts that are good by themselves make no good text together")
+    func swappedParts() throws {
+        let apple = Fixture.apple
+        let middle = apple.chain()[1]
+        // Another leaf that Apple might have made, and one of a stranger's under Apple's name.
+        let other = IssuedCertificate("leaf", issuer: middle, marker: AppleSigner.leafMarker)
+        let stranger = IssuedCertificate(
+            "leaf",
+            issuer: IssuedCertificate("intermediate", isAuthority: true, marker: AppleSigner.intermediateMarker),
+            marker: AppleSigner.leafMarker
+        )
+        let verifier = try Fixture.verifier()
+        let payload = try Fixture.payload("test").bytes
+        func header(_ leaf: IssuedCertificate, _ more: String = "") -> String {
+            let list = [leaf, middle, apple.root].map { "\"\($0.base64)\"" }.joined(separator: ",")
+            return "{\"alg\":\"ES256\",\"x5c\":[\(list)]\(more)}"
+        }
+        func isBelieved(_ text: String) -> Bool {
+            (try? verifier.content(of: text, cache: nil, now: Fixture.now)) != nil
+        }
+        #expect(isBelieved(other.key.jws(header: header(other), payload: payload)))
+        #expect(!isBelieved(other.key.jws(header: header(apple.chain()[0]), payload: payload)))
+        #expect(!isBelieved(apple.chain()[0].key.jws(header: header(other), payload: payload)))
+        #expect(!isBelieved(stranger.key.jws(header: header(stranger), payload: payload)))
+        // A key that the header brings along is nobody's.
+        let own = SigningKey()
+        for more in [",\"jwk\":\(own.jwk(kid: "own"))", ",\"kid\":\"own\""] {
+            #expect(!isBelieved(own.jws(header: header(other, more), payload: payload)))
+        }
+        // The payload of one text under the signature of another.
+        let parts = [payload, try Fixture.payload("did_renew").bytes].map {
+            apple.jws($0).split(separator: ".").map(String.init)
+        }
+        #expect(isBelieved(parts[0].joined(separator: ".")) && isBelieved(parts[1].joined(separator: ".")))
+        for mixed in [[0, 1, 0], [0, 0, 1], [0, 1, 1], [1, 0, 0]] {
+            let text = mixed.enumerated().map { parts[$1][$0] }.joined(separator: ".")
+            // Two headers of the same chain are alike.
+            #expect(isBelieved(text) == (mixed[1] == mixed[2]), "\(mixed)")
+        }
+    }
+
+    @Test("what is inside is another's, or was changed: the whole is refused")
+    func tamperedInside() throws {
+        func signed(_ value: JSON) -> String { Fixture.apple.jws(value.bytes) }
+        let payload = try Fixture.payload("did_renew")
+        let data = try #require(payload["data"]?.object)
+        let transaction = signed(try #require(data["transaction"]))
+        let renewal = signed(try #require(data["renewalInfo"]))
+        func isBelieved(_ transaction: String, _ renewal: String) throws -> Bool {
+            var members = data
+            (members["transaction"], members["renewalInfo"]) = (nil, nil)
+            members["signedTransactionInfo"] = .string(transaction)
+            members["signedRenewalInfo"] = .string(renewal)
+            var root = payload.object ?? [:]
+            root["data"] = .object(members)
+            let body = JSON.object(["signedPayload": .string(signed(.object(root)))]).bytes
+            return (try? Fixture.adapter().verify(WebhookDelivery(body: body) { _ in nil }, now: Fixture.now)) != nil
+        }
+        #expect(try isBelieved(transaction, renewal))
+        for (place, part) in transaction.split(separator: ".").enumerated() {
+            var parts = transaction.split(separator: ".").map(String.init)
+            let middle = part.index(part.startIndex, offsetBy: part.count / 2)
+            parts[place] = part[..<middle] + (part[middle] == "A" ? "B" : "A") + part[part.index(after: middle)...]
+            #expect(try !isBelieved(parts.joined(separator: "."), renewal), "part \(place)")
+        }
+        #expect(try !isBelieved(renewal, transaction))
+        #expect(try !isBelieved("", renewal) && !isBelieved(transaction, "a.b.c"))
+    }
+
     @Test("a changed byte anywhere is refused")
     func changedByte() throws {
         let delivery = try Fixture.delivery(try Fixture.payload("test"))

@@ -65,7 +65,7 @@ internal import Testing
     private static func play(
         _ question: APIQuestion,
         _ answers: [String: (status: Int, body: JSON)]
-    ) throws -> (events: [NormalizedEvent], asked: [String], followUps: [APIRequest], failure: APIFailure?) {
+    ) throws -> (events: [NormalizedEvent], asked: [String], followUps: [APIFollowUp], failure: APIFailure?) {
         let api = try api()
         var known: [APIRequest: APIAnswer] = [:]
         var asked: [String] = []
@@ -77,7 +77,7 @@ internal import Testing
                     let answer = answers.first { request.path.hasSuffix($0.key) }?.value ?? (404, .object([:]))
                     known[request] = APIAnswer(status: answer.status, body: answer.body, at: at)
                 }
-            case .done(let events): return (events, asked, api.followUps(question, known), nil)
+            case .done(let reading): return (reading.events.map(\.event), asked, reading.followUps, nil)
             case .failed(let failure): return ([], asked, [], failure)
             }
         }
@@ -105,6 +105,38 @@ internal import Testing
         #expect(reference.ids.map(\.id.value) == ["t/1", "GPA.1-2-3"])
         #expect(reference.ids.map(\.rank) == [.subscription, .reference])
         #expect(played.followUps.isEmpty)
+    }
+
+    /// Even who may push says only that something has changed: what an API has said is not taken from a push.
+    @Test("a push that holds what looks like Google's answer gives nothing")
+    func forgedReading() throws {
+        let played = try Self.play(Self.renewed("t"), ["t": (200, Self.subscription("ACTIVE"))])
+        #expect(try #require(played.events.first).effects.isEmpty == false)
+        let reading = GooglePlayReading(
+            id: "m1",
+            at: Self.at,
+            token: "t",
+            kind: .subscription,
+            notification: nil,
+            status: 200,
+            answer: Self.subscription("ACTIVE"),
+            chain: []
+        )
+        let adapter = GooglePlayAdapter(package: "com.example.app")
+        #expect(adapter.normalize(VerifiedDelivery(verified: reading.body)).effects.isEmpty == false)
+        let test = #"{"packageName":"com.example.app","eventTimeMillis":"1","testNotification":{"version":"1.0"}}"#
+        for push in [JSON.object([:]), try #require(JSON(Self.push(test)))] {
+            guard case .object(var members) = push, case .object(let own)? = JSON(reading.body) else {
+                throw TestFailure()
+            }
+            members.merge(own) { $1 }
+            let delivery = GooglePlayPush(JSON.object(members).bytes).delivery
+            let event = adapter.normalize(delivery)
+            #expect(event.effects.isEmpty && event.verdict != nil, "\(event)")
+            #expect(adapter.redact(delivery).map { !String(decoding: $0, as: UTF8.self).contains("answer") } == true)
+        }
+        // Any other push is taken as it came.
+        #expect(GooglePlayPush(Self.push(test)).delivery.body == Self.push(test))
     }
 
     private struct TestFailure: Error {}
@@ -187,8 +219,9 @@ internal import Testing
     func acknowledgement() throws {
         let open = Self.subscription("ACTIVE", acknowledged: false)
         let follow = try Self.play(Self.renewed("t", type: 4), ["t": (200, open)]).followUps
-        #expect(follow.first?.path.hasSuffix("/purchases/subscriptions/pro_monthly/tokens/t:acknowledge") == true)
-        #expect(follow.count == 1 && follow.first?.json == "{}")
+        guard case .acknowledge(let request)? = follow.first else { throw TestFailure() }
+        #expect(request.path.hasSuffix("/purchases/subscriptions/pro_monthly/tokens/t:acknowledge"))
+        #expect(follow.count == 1 && request.json == "{}")
         let pending = Self.subscription("PENDING", acknowledged: false)
         #expect(try Self.play(Self.renewed("t", type: 4), ["t": (200, pending)]).followUps.isEmpty)
     }
@@ -208,12 +241,14 @@ internal import Testing
             throw TestFailure()
         }
         let answers = [request: APIAnswer(status: 200, body: .object(members), at: Self.at)]
-        let payload = try #require(api.payload(question, answers))
+        guard case .done(let reading) = api.next(question, answers), let read = reading.events.first else {
+            throw TestFailure()
+        }
+        let payload = try #require(read.payload)
         let text = String(decoding: payload, as: UTF8.self)
         #expect(!text.contains("someone") && !text.contains("doctor"))
-        guard case .done(let events) = api.next(question, answers) else { throw TestFailure() }
         let again = GooglePlayAdapter(package: "com.example.app").normalize(VerifiedDelivery(verified: payload))
-        #expect(again.effects == events.first?.effects && again.eventID == "m1")
+        #expect(again.effects == read.event.effects && again.eventID == "m1")
     }
 
     @Test("what is no message, no notification, or about no purchase")

@@ -18,7 +18,7 @@ struct ActiveUsersTests {
         ])
         let rows = try [ledger.row("u3"), ledger.row("u4")]
         #expect(rows.allSatisfy { $0.entitlements.first?.end == day(30) })
-        let reader = try SQLiteReader(path: ledger.path, commits: CommitCounter(), cacheBytes: 0)
+        let reader = try SQLiteReader(path: ledger.path, commits: CommitCounter())
         let counts = try reader.activeUsers(of: "pro", at: day(5))
         #expect(counts == [ProviderID("stripe"): 1, ProviderID("revenuecat"): 1])
         #expect(try reader.activeUsers(of: "other", at: day(5)).isEmpty)

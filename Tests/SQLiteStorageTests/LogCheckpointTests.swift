@@ -64,12 +64,12 @@ internal import Testing
             let isOver = try Mailbox<Bool>(capacity: 1)
             let readers = try (0..<3).map { _ in
                 try WorkerThread.start(name: "reader") {
-                    guard let reader = try? store.makeReader(cacheBytes: 0) else { return }
+                    guard let reader = try? store.makeReader(keepsRows: false) else { return }
                     let user = Array("busy-0".utf8)
                     while !isOver.isClosed {
                         _ = user.withUnsafeBytes { user in
                             try? reader.withRow(of: user, in: .production, now: UnixMillis(wallClockMillis())) {
-                                _ in true
+                                _ in
                             }
                         }
                     }

@@ -107,7 +107,7 @@ struct MigrationsTests {
                 """
             )
             _ = try Migrations.apply(to: path)
-            let counts = try SQLiteReader(path: path, commits: CommitCounter(), cacheBytes: 0).counts()
+            let counts = try SQLiteReader(path: path, commits: CommitCounter()).counts()
             #expect(counts.rows == [.production: 2, .sandbox: 1])
             #expect(counts.lastArrivals == [ProviderID("creem"): UnixMillis(9), ProviderID("stripe"): UnixMillis(7)])
             #expect(counts.unmappedEvents == 1 && counts.quarantinedEvents == 0)

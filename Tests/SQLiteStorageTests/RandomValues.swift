@@ -49,7 +49,8 @@ struct RandomValues {
                 periodStart: maybe(),
                 version: time(),
                 condition: pick(conditions),
-                items: texts().map { .init(products: [$0], end: nil) } + [.init(products: texts(), end: maybe())],
+                items: texts().map { .init(products: [$0], end: nil) }
+                    + [.init(products: texts(), end: maybe(), start: maybe())],
                 willRenew: pick([nil, true, false]),
                 isOneTime: Bool.random(using: &generator),
                 limit: maybe(),
@@ -112,6 +113,7 @@ struct RandomValues {
                     products: [product] + texts(),
                     entitlements: Bool.random(using: &generator) ? texts() : nil,
                     isOneTime: Bool.random(using: &generator),
+                    isPast: Bool.random(using: &generator),
                     end: maybe(),
                     periodEnd: maybe(),
                     purchasedAt: maybe(),

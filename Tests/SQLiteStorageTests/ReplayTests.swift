@@ -201,7 +201,7 @@ struct ReplayTests {
             try ledger.take([isUnread ? event.notUnderstood : event])
             if Int.random(in: 0..<6, using: &history.generator) == 0 { try ledger.erase(person("u1"), at: day(50)) }
             let moment = day(Double(Int.random(in: 0..<130, using: &history.generator)))
-            let reader = try SQLiteReader(path: ledger.path, commits: CommitCounter(), cacheBytes: 0)
+            let reader = try SQLiteReader(path: ledger.path, commits: CommitCounter())
             let counts = try reader.counts()
             let name = "seed \(seed) after \(event.event.eventID) at \(moment)"
             for environment in StoreEnvironment.allCases {
@@ -242,7 +242,7 @@ struct ReplayTests {
         let ledger = try Ledger()
         let customer = CustomerID(provider: ProviderID("creem"), value: "c1")
         func parked() throws -> Int {
-            try SQLiteReader(path: ledger.path, commits: CommitCounter(), cacheBytes: 0).counts()
+            try SQLiteReader(path: ledger.path, commits: CommitCounter()).counts()
                 .parkedPurchases
         }
         #expect(try parked() == 0)

@@ -66,6 +66,8 @@ public struct AppStoreAdapter: ProviderAdapter {
         do throws(AppStoreFields.Failure) {
             if let submission = document[AppStoreVerifier.submissionName] {
                 try AppStoreSubmission(submission, into: &event).translate(into: &event)
+            } else if let reading = document[AppStoreReading.name] {
+                try AppStoreReading(reading).translate(into: &event)
             } else {
                 try AppStoreNotification(document, into: &event).translate(into: &event)
             }
@@ -74,6 +76,43 @@ public struct AppStoreAdapter: ProviderAdapter {
             event.verdict = .quarantined(error.reason)
         }
         return event
+    }
+
+    /// What was verified, as the event that a look at the API has come to.
+    func event(_ verified: VerifiedDelivery) -> APIEvent {
+        APIEvent(normalize(verified), payload: redact(verified))
+    }
+
+    /// A refund says what became of one transaction; how the subscription stands then, Apple is asked.
+    public func lookups(after verified: VerifiedDelivery, _ event: NormalizedEvent) -> [APIFollowUp] {
+        let isRefund = Self.refundTypes.contains { event.type == $0 || event.type.hasPrefix($0 + "/") }
+        guard isRefund, let environment = event.environment,
+            let id = JSON(verified.body)?["data"]?["transaction"]?["originalTransactionId"]?.string
+        else { return [] }
+        return [.read(id: "lookup:" + event.eventID, body: AppStoreLookup(id, environment).body)]
+    }
+
+    private static let refundTypes = ["REFUND", "REFUND_REVERSED", "REVOKE"]
+
+    /// What tells Apple whose a purchase is that an app has handed in, so that its notifications say so from then on. Nil where
+    /// the transaction says it already, and for users and purchases that Apple has no place for it.
+    ///
+    /// Source: https://developer.apple.com/documentation/appstoreserverapi/set-app-account-token
+    public func accountToken(of user: UserID, in verified: VerifiedDelivery) -> APIFollowUp? {
+        guard let submission = JSON(verified.body)?[AppStoreVerifier.submissionName],
+            let transaction = submission["transaction"], let id = transaction["originalTransactionId"]?.string,
+            UserID.isUUID(Array(user.value.utf8)), transaction["inAppOwnershipType"]?.string != "FAMILY_SHARED",
+            transaction["appAccountToken"]?.string?.lowercased() != user.value.lowercased()
+        else { return nil }
+        let body = JSON.object(["appAccountToken": .string(user.value.lowercased())])
+        return .tell(
+            APIRequest(
+                "/inApps/v1/transactions/\(APIRequest.encode(id))/appAccountToken",
+                json: String(decoding: body.bytes, as: UTF8.self),
+                method: .put,
+                isSandbox: submission["environment"]?.string == "Sandbox"
+            )
+        )
     }
 
     /// The facts, with the user the transaction names.

@@ -76,20 +76,10 @@ struct AppStoreNotification {
     }
 
     /// Apple's own answer where there is one; else what the type says. Nil for an answer nobody knows yet.
-    ///
-    /// Source: https://developer.apple.com/documentation/appstoreserverapi/status
     private func standing(_ status: Int64?) -> AppStoreStanding? {
         // What is taken back is one transaction, and the answer is about the whole subscription.
         if type == "REFUND" || type == "REVOKE" { return .active(tellsOfPayment: false) }
-        switch status {
-        case 1: return .active(tellsOfPayment: true)
-        case 2: return .expired
-        case 3: return .retrying
-        case 4: return .grace
-        case 5: return .active(tellsOfPayment: false)
-        case nil: break
-        default: return nil
-        }
+        if let status { return AppStoreStanding(status: status) }
         switch type {
         case "DID_FAIL_TO_RENEW": return subtype == "GRACE_PERIOD" ? .grace : .retrying
         case "GRACE_PERIOD_EXPIRED": return .retrying

@@ -82,6 +82,7 @@ public struct AppStoreVerifier: Sendable {
         }
         guard isForThisApp else { throw .badSignature }
         notification[Self.submissionName] = nil
+        notification[AppStoreReading.name] = nil
         return .object(notification)
     }
 
@@ -93,7 +94,7 @@ public struct AppStoreVerifier: Sendable {
         "signedAppTransactionInfo": "appTransaction",
     ]
 
-    private func check(_ members: [String: JSON], isToken: Bool) throws(VerificationFailure) {
+    func check(_ members: [String: JSON], isToken: Bool) throws(VerificationFailure) {
         guard members["bundleId"]?.string == app.bundleID else { throw .badSignature }
         var environment = members["environment"]?.string
         if isToken, environment == nil {

@@ -9,7 +9,7 @@ public struct GooglePlayAPI: ProviderAPI {
     public static let defaultBase = "https://androidpublisher.googleapis.com"
 
     public let base: String
-    private let adapter: GooglePlayAdapter
+    let adapter: GooglePlayAdapter
     private let account: GoogleServiceAccount
 
     /// Tokens that one purchase may go on from, each by the one before it; nobody has changed plans so often.
@@ -40,8 +40,11 @@ public struct GooglePlayAPI: ProviderAPI {
 
     public func next(_ question: APIQuestion, _ answers: [APIRequest: APIAnswer]) -> APIStep {
         do throws(Stop) {
-            guard let found = try find(question, answers) else { return .done([]) }
-            return .done([adapter.normalize(VerifiedDelivery(verified: found.reading.body))])
+            if case .page(let page) = question { return .done(try voided(page, answers)) }
+            guard let found = try find(question, answers) else { return .done(APIReading()) }
+            let verified = VerifiedDelivery(verified: found.reading.body)
+            let event = APIEvent(adapter.normalize(verified), payload: adapter.redact(verified))
+            return .done(APIReading([event], followUps: acknowledgement(of: found).map { [.acknowledge($0)] } ?? []))
         } catch {
             switch error {
             case .ask(let request): return .ask([request])
@@ -50,37 +53,32 @@ public struct GooglePlayAPI: ProviderAPI {
         }
     }
 
-    public func payload(_ question: APIQuestion, _ answers: [APIRequest: APIAnswer]) -> [UInt8]? {
-        let found = try? find(question, answers)
-        return found.flatMap { adapter.redact(VerifiedDelivery(verified: $0.reading.body)) }
-    }
-
     /// A purchase that is not acknowledged within three days is paid back.
     ///
     /// Source: https://developer.android.com/google/play/billing/integrate#process
-    public func followUps(_ question: APIQuestion, _ answers: [APIRequest: APIAnswer]) -> [APIRequest] {
-        guard let found = try? find(question, answers), found.status < 300,
-            found.answer["acknowledgementState"]?.string == "ACKNOWLEDGEMENT_STATE_PENDING"
-        else { return [] }
+    private func acknowledgement(of found: Found) -> APIRequest? {
+        guard found.status < 300, found.answer["acknowledgementState"]?.string == "ACKNOWLEDGEMENT_STATE_PENDING" else {
+            return nil
+        }
         let token = APIRequest.encode(found.token)
         switch found.kind {
         case .subscription:
             let words = ["ACTIVE", "IN_GRACE_PERIOD", "CANCELED"].map { "SUBSCRIPTION_STATE_" + $0 }
             guard let word = found.answer["subscriptionState"]?.string, words.contains(word),
                 let product = found.answer["lineItems"]?.array?.compactMap({ $0["productId"]?.string }).first
-            else { return [] }
-            return [acknowledgement("subscriptions/\(APIRequest.encode(product))/tokens/\(token)")]
+            else { return nil }
+            return acknowledgement("subscriptions/\(APIRequest.encode(product))/tokens/\(token)")
         case .product:
             guard found.answer["purchaseStateContext"]?["purchaseState"]?.string == "PURCHASED",
                 let product = found.answer["productLineItem"]?.array?.compactMap({ $0["productId"]?.string }).first
-            else { return [] }
-            return [acknowledgement("products/\(APIRequest.encode(product))/tokens/\(token)")]
+            else { return nil }
+            return acknowledgement("products/\(APIRequest.encode(product))/tokens/\(token)")
         }
     }
 
     // MARK: - Reading
 
-    private enum Stop: Error {
+    enum Stop: Error {
         case ask(APIRequest)
         case failure(APIFailure)
     }
@@ -93,7 +91,7 @@ public struct GooglePlayAPI: ProviderAPI {
         var reading: GooglePlayReading
     }
 
-    private func path(_ rest: String) -> String {
+    func path(_ rest: String) -> String {
         "/androidpublisher/v3/applications/\(APIRequest.encode(adapter.package))/purchases/\(rest)"
     }
 
@@ -113,7 +111,7 @@ public struct GooglePlayAPI: ProviderAPI {
         var notification: GooglePlayNotification?
         var eventID: String?
         switch question {
-        case .customer, .send: return nil
+        case .customer, .send, .page: return nil
         case .purchase(let id): token = id.value
         case .delivery(let id, let body):
             guard let told = try? GooglePlayPush(body).content.get(),
@@ -122,7 +120,7 @@ public struct GooglePlayAPI: ProviderAPI {
             token = value
             notification = told
             eventID = id
-            kinds = isSubscription ? [.subscription] : [.product]
+            if let isSubscription { kinds = isSubscription ? [.subscription] : [.product] }
         }
         var last: (kind: GooglePlayReading.Kind, answer: APIAnswer)?
         for kind in kinds {
@@ -173,7 +171,7 @@ public struct GooglePlayAPI: ProviderAPI {
     }
 
     /// 400, 404 and 410 are answers, too: such a token means nothing, or nothing any more.
-    private func answer(
+    func answer(
         to request: APIRequest,
         _ answers: [APIRequest: APIAnswer]
     ) throws(Stop) -> APIAnswer {

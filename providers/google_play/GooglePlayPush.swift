@@ -14,8 +14,19 @@ public struct GooglePlayPush {
     /// The message's id, the same in every delivery of it; a digest of the body where there is none.
     public let messageID: String
     public let content: Result<GooglePlayNotification, Failure>
+    private let body: [UInt8]
+
+    /// The push as an event of its own, where nothing is to be looked at. What an API has said only the gateway itself writes
+    /// down: a push that pretends to hold that has lost it here, whoever may have signed it.
+    public var delivery: VerifiedDelivery {
+        guard case .object(var members) = JSON(body), members.removeValue(forKey: GooglePlayReading.name) != nil else {
+            return VerifiedDelivery(verified: body, eventID: messageID)
+        }
+        return VerifiedDelivery(verified: JSON.object(members).bytes, eventID: messageID)
+    }
 
     public init(_ body: [UInt8]) {
+        self.body = body
         let message = JSON(body)?["message"]
         let id = message?["messageId"]?.string ?? message?["message_id"]?.string
         guard let message, let id, !id.isEmpty else {
@@ -34,6 +45,12 @@ public struct GooglePlayPush {
         }
         content = GooglePlayNotification.read(document)
     }
+
+    /// A push of our own making, for a notification that was never sent.
+    static func body(of notification: JSON, id: String) -> [UInt8] {
+        let message = JSON.object(["messageId": .string(id), "data": .string(Base64.encode(notification.bytes))])
+        return JSON.object(["message": message]).bytes
+    }
 }
 
 /// A DeveloperNotification: which purchase something happened to.
@@ -42,7 +59,8 @@ public struct GooglePlayNotification: Sendable {
         case test
         /// A kind that nobody knows yet, or one that is about no purchase.
         case other
-        case purchase(token: String, isSubscription: Bool)
+        /// - isSubscription: Nil where nothing is said of it.
+        case purchase(token: String, isSubscription: Bool?)
     }
 
     /// As Google sent it.
@@ -70,7 +88,7 @@ public struct GooglePlayNotification: Sendable {
                 )
             )
         }
-        func purchase(_ part: JSON, _ place: String, _ type: String, _ isSubscription: Bool)
+        func purchase(_ part: JSON, _ place: String, _ type: String, _ isSubscription: Bool?)
             -> Result<GooglePlayNotification, GooglePlayPush.Failure>
         {
             guard at != nil else { return failure("/eventTimeMillis is missing") }
@@ -94,7 +112,8 @@ public struct GooglePlayNotification: Sendable {
             return purchase(part, "oneTimeProductNotification", type ?? "ONE_TIME_PRODUCT_\(number)", false)
         }
         if let part = document["voidedPurchaseNotification"], part.object != nil {
-            return purchase(part, "voidedPurchaseNotification", voidedType, part["productType"]?.integer != 2)
+            let kind = part["productType"]?.integer.flatMap { [1: true, 2: false][$0] }
+            return purchase(part, "voidedPurchaseNotification", voidedType, kind)
         }
         let kinds = document.object?.keys.filter { $0.hasSuffix("Notification") }.sorted() ?? []
         return found(kinds.first ?? "UNKNOWN", .other)

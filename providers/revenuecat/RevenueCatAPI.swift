@@ -38,19 +38,20 @@ public struct RevenueCatAPI: ProviderAPI {
     }
 
     public func next(_ question: APIQuestion, _ answers: [APIRequest: APIAnswer]) -> APIStep {
-        guard case .customer(let customer) = question else { return .done([]) }
+        guard case .customer(let customer) = question else { return .done(APIReading()) }
         let folder = "/v2/projects/\(APIRequest.encode(project))/customers/\(APIRequest.encode(customer))"
         do throws(Stop) {
             let subscriptions = try list(APIRequest(folder + "/subscriptions?limit=100"), answers)
             let purchases = try list(APIRequest(folder + "/purchases?limit=100"), answers)
-            guard let subscriptions, let purchases else { return .done([]) }
+            guard let subscriptions, let purchases else { return .done(APIReading()) }
             let names = try names(of: subscriptions.items + purchases.items, answers)
             let reading = RevenueCatReading(
                 customer: customer,
                 at: min(subscriptions.at, purchases.at),
                 names: names
             )
-            return .done(reading.events(subscriptions: subscriptions.items, purchases: purchases.items))
+            let events = reading.events(subscriptions: subscriptions.items, purchases: purchases.items)
+            return .done(APIReading(events: events))
         } catch {
             switch error {
             case .ask(let requests): return .ask(requests)

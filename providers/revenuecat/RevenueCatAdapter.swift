@@ -51,7 +51,7 @@ public struct RevenueCatAdapter: ProviderAdapter {
             guard let sent = delivery.header("Authorization") else { throw .unsigned }
             guard ConstantTime.equal(sent, authorization) else { throw .badSignature }
         }
-        guard !secrets.signing.isEmpty else { return VerifiedDelivery(verified: delivery.body) }
+        guard !secrets.signing.isEmpty else { return VerifiedDelivery(verified: delivery.body, receivedAt: now) }
         return try Self.scheme.verify(delivery, secrets: secrets.signing, now: now)
     }
 
@@ -81,7 +81,7 @@ public struct RevenueCatAdapter: ProviderAdapter {
             return event
         }
         do throws(RevenueCatEvent.Failure) {
-            let parsed = try RevenueCatEvent(document, into: &event)
+            let parsed = try RevenueCatEvent(document, receivedAt: delivery.receivedAt, into: &event)
             try parsed.translate(into: &event)
         } catch {
             event.effects = []

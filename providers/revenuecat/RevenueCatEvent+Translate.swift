@@ -4,20 +4,18 @@ internal import ProviderKit
 extension RevenueCatEvent {
     /// What the event means for access. An unknown type is recorded and changes nothing.
     func translate(into event: inout NormalizedEvent) throws(Failure) {
-        switch type {
-        case "INITIAL_PURCHASE", "RENEWAL", "UNCANCELLATION", "SUBSCRIPTION_EXTENDED", "CANCELLATION", "EXPIRATION",
-            "BILLING_ISSUE", "SUBSCRIPTION_PAUSED", "NON_RENEWING_PURCHASE", "REFUND_REVERSED":
-            event.effects = try lifecycle()
-        case "TEMPORARY_ENTITLEMENT_GRANT":
+        switch Meaning(type) {
+        case .purchase: event.effects = try lifecycle()
+        case .temporaryGrant:
             event.effects = try temporaryGrant()
             if event.effects.isEmpty { event.verdict = .observed("a temporary grant of nothing") }
-        case "TRANSFER": event.effects = try transfer(event.environment)
-        case "SUBSCRIBER_ALIAS":
+        case .transfer: event.effects = try transfer(event.environment)
+        case .identity:
             event.effects = identity(try holder())
-            if event.effects.isEmpty { event.verdict = .observed("no user in it") }
-        case "PURCHASE_REDEEMED": try redeemed(into: &event)
-        case _ where type.hasPrefix("PAYWALL_"): event.verdict = .counted
-        default: event.verdict = .observed("this type means nothing for access")
+            if event.effects.isEmpty { event.verdict = .observed("no ids to join in it") }
+        case .redemption: try redeemed(into: &event)
+        case .none:
+            event.verdict = type.hasPrefix("PAYWALL_") ? .counted : .observed("this type means nothing for access")
         }
     }
 
@@ -64,33 +62,44 @@ extension RevenueCatEvent {
         }
     }
 
+    /// Stores that an event may mean that names none.
+    private static let stores =
+        "app_store play_store amazon stripe rc_billing paddle roku paypal galaxy external promotional unknown_store"
+        .split(separator: " ").map(String.init)
+
     /// A chain is known by its store and original transaction, never by product: a store keeps the original transaction
-    /// over an upgrade.
+    /// over an upgrade. An event without a store refers to whichever chain has the transaction.
     private func reference(_ store: String) throws(Failure) -> PurchaseReference {
         let original = try text("original_transaction_id")
         let transaction = try text("transaction_id")
         guard let first = original ?? transaction else {
             throw Failure(reason: "/event/original_transaction_id is missing")
         }
-        let namespace = Self.namespace(ofStore: store)
+        guard !store.isEmpty else {
+            let values = [first] + (transaction.map { $0 == first ? [] : [$0] } ?? [])
+            let ids = Self.stores.flatMap { store in
+                values.map { PurchaseReference.Identifier(id: Self.id($0, of: store), rank: .reference) }
+            }
+            return PurchaseReference(environment: try environment(), ids: ids, isSecondHand: true)
+        }
         // A transaction alone may be any of a chain's: it refers to the chain and names none.
         let rank: ExternalIDRank = original == nil ? .reference : .subscription
-        var ids = [PurchaseReference.Identifier(id: ExternalID(namespace: namespace, value: first), rank: rank)]
+        var ids = [PurchaseReference.Identifier(id: Self.id(first, of: store), rank: rank)]
         if let transaction, transaction != first {
-            ids.append(.init(id: ExternalID(namespace: namespace, value: transaction), rank: .reference))
+            ids.append(.init(id: Self.id(transaction, of: store), rank: .reference))
         }
         return PurchaseReference(environment: try environment(), ids: ids, isSecondHand: true)
     }
 
+    private static func id(_ transaction: String, of store: String) -> ExternalID {
+        ExternalID(namespace: namespace(ofStore: store), value: transaction)
+    }
+
     /// Lifecycle events always carry an environment; a temporary grant never does, and is production.
     private func environment() throws(Failure) -> StoreEnvironment {
-        switch fields["environment"]?.string {
-        case "PRODUCTION": return .production
-        case "SANDBOX": return .sandbox
-        default:
-            guard type == "TEMPORARY_ENTITLEMENT_GRANT" else { throw Failure(reason: "/event/environment is missing") }
-            return .production
-        }
+        if let environment = try RevenueCatEvent.environment(fields) { return environment }
+        guard Meaning(type) == .temporaryGrant else { throw Failure(reason: "/event/environment is missing") }
+        return .production
     }
 
     private func lifecycle() throws(Failure) -> [Effect] {
@@ -146,7 +155,7 @@ extension RevenueCatEvent {
             periodStart: start,
             version: time,
             condition: .active,
-            items: [.init(products: [product], end: end)],
+            items: [.init(products: [try text("price_id"), product].compactMap(\.self), end: end)],
             purchasedAt: start,
             entitlements: try entitlements(),
             store: store.lowercased()
@@ -214,11 +223,10 @@ extension RevenueCatEvent {
         let store = try text("store") ?? ""
         let dayLater = time.adding(days: 1)
         let end = min(try time("expiration_at_ms") ?? dayLater, dayLater)
-        let namespace = Self.namespace(ofStore: store)
         let transaction = try text("transaction_id") ?? "temporary:" + id
         let reference = PurchaseReference(
             environment: try environment(),
-            ids: [.init(id: ExternalID(namespace: namespace, value: transaction), rank: .reference)],
+            ids: [.init(id: Self.id(transaction, of: store), rank: .reference)],
             isSecondHand: true
         )
         let state = PurchaseState(

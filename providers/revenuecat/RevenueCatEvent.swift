@@ -10,11 +10,11 @@ struct RevenueCatEvent {
     let fields: JSON
     let type: String
     let id: String
-    /// When RevenueCat made the event; retries keep it.
+    /// When RevenueCat made the event; retries keep it. What lies more than a day ahead of its arrival counts as that.
     let time: UnixMillis
 
     /// Sets the event's id, type, time and environment as far as they can be read.
-    init(_ document: JSON, into event: inout NormalizedEvent) throws(Failure) {
+    init(_ document: JSON, receivedAt: UnixMillis?, into event: inout NormalizedEvent) throws(Failure) {
         guard let fields = document["event"], fields.object != nil else { throw Failure(reason: "/event is missing") }
         self.fields = fields
         guard let id = fields["id"]?.string, !id.isEmpty else {
@@ -27,12 +27,38 @@ struct RevenueCatEvent {
         }
         self.type = type
         event.type = type
-        guard let time = try Self.time(fields, "event_timestamp_ms") else {
+        guard Meaning(type) != .none else {
+            // Of a type that says nothing of access nothing has to be understood.
+            time = (try? Self.time(fields, "event_timestamp_ms")) ?? receivedAt ?? .earliest
+            event.occurredAt = time == .earliest ? nil : time
+            event.environment = try? Self.environment(fields)
+            return
+        }
+        guard let told = try Self.time(fields, "event_timestamp_ms") else {
             throw Failure(reason: "/event/event_timestamp_ms is missing")
         }
-        self.time = time
+        time = receivedAt.map { told > $0.adding(days: 1) ? $0 : told } ?? told
         event.occurredAt = time
         event.environment = try Self.environment(fields)
+    }
+
+    /// What a type is about. A type that is not known yet says nothing.
+    enum Meaning {
+        case purchase, temporaryGrant, transfer, redemption, identity, none
+
+        init(_ type: String) {
+            switch type {
+            case "INITIAL_PURCHASE", "RENEWAL", "UNCANCELLATION", "SUBSCRIPTION_EXTENDED", "CANCELLATION", "EXPIRATION",
+                "BILLING_ISSUE", "SUBSCRIPTION_PAUSED", "NON_RENEWING_PURCHASE", "REFUND_REVERSED":
+                self = .purchase
+            case "TEMPORARY_ENTITLEMENT_GRANT": self = .temporaryGrant
+            case "TRANSFER": self = .transfer
+            case "PURCHASE_REDEEMED": self = .redemption
+            // It changes no access, and names the ids of one person like every other event about a purchase.
+            case "SUBSCRIBER_ALIAS", "PRODUCT_CHANGE": self = .identity
+            default: self = .none
+            }
+        }
     }
 
     /// Milliseconds since 1970; RevenueCat writes them as whole or as floating numbers.
@@ -56,10 +82,11 @@ struct RevenueCatEvent {
         return list.compactMap(\.string)
     }
 
-    private static func environment(_ fields: JSON) throws(Failure) -> StoreEnvironment? {
+    static func environment(_ fields: JSON) throws(Failure) -> StoreEnvironment? {
         guard let value = fields["environment"] ?? fields["purchase_environment"], !value.isNull else { return nil }
         switch value.string {
-        case "PRODUCTION": return .production
+        // Nobody pays in the Test Store, whatever it says.
+        case "PRODUCTION": return fields["store"]?.string?.uppercased() == "TEST_STORE" ? .sandbox : .production
         case "SANDBOX": return .sandbox
         default: throw Failure(reason: "/event/environment is neither PRODUCTION nor SANDBOX")
         }
@@ -67,14 +94,12 @@ struct RevenueCatEvent {
 
     // MARK: - Who
 
-    private static let anonymousPrefix = "$RCAnonymousID:"
-
     /// The ids of one person, the ones that are users in the order given and the anonymous ones; words that stand for
     /// nobody and ids with a slash are dropped (contract section 6).
     static func holder(_ ids: [String]) -> Holder {
         var holder = Holder(users: [], anonymous: [])
         for id in ids {
-            if id.hasPrefix(anonymousPrefix) {
+            if id.hasPrefix(UserID.anonymousPrefix) {
                 let customer = CustomerID(provider: RevenueCatAdapter.name, value: id)
                 if !holder.anonymous.contains(customer) { holder.anonymous.append(customer) }
             } else if !id.contains("/"), let user = UserID(id), !holder.users.contains(user) {

@@ -76,7 +76,7 @@ struct RevenueCatReading {
         case "incomplete": return .incomplete
         default:
             // More statuses may come: what counts then is whether it gives access.
-            return gives == true ? .active : nil
+            return gives.map { $0 ? .active : .ended(at: min(end, version)) }
         }
     }
 

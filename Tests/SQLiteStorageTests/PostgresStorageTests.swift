@@ -83,7 +83,9 @@
                 let ledger = try Ledger(on: try location.connect(.writing), policy: history.policy)
                 let events = history.events()
                 try ledger.take(events)
-                let store = try location.open(policy: history.policy, receivers: ["r"], listener: nil) { _ in }
+                let store = try location.open(policy: history.policy, receivers: ["r"], listener: nil, cacheBytes: 0) {
+                    _ in
+                }
                 defer { store.close() }
                 guard case .success = Self.write(Self.grant("u1", "g"), to: store) else {
                     Issue.record("no grant")
@@ -175,7 +177,7 @@
                 let heard = Locked<[ChangedRow]>([])
                 let first = try location.open(policy: Ledger.plainPolicy)
                 #expect(Self.eventually { first.hasLease })
-                let second = try location.open(policy: nil, receivers: nil, listener: nil) { rows in
+                let second = try location.open(policy: nil, receivers: nil, listener: nil, cacheBytes: 0) { rows in
                     heard.with { $0 += rows }
                 }
                 defer { second.close() }
@@ -253,7 +255,8 @@
                 _ = try file.migrate()
                 let ledger = try Ledger(on: try file.connect(.writing), policy: history.policy)
                 try ledger.take(history.events())
-                let store = try file.open(policy: history.policy, receivers: ["r"], listener: nil) { _ in }
+                let store = try file.open(policy: history.policy, receivers: ["r"], listener: nil, cacheBytes: 0) { _ in
+                }
                 for number in 0..<1200 { _ = Self.write(Self.grant("g\(number)", "g"), to: store) }
                 _ = Self.write(.erase(user: person("g7"), by: Actor(keyID: "k", at: day(3))), to: store)
                 store.close()

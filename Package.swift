@@ -210,7 +210,6 @@ let package = Package(
 
 // Only for `scripts/fuzz`: built with sanitizers and for release, where tests cannot look inside modules otherwise.
 if Context.environment["GATEWAY_FUZZ"] != nil {
-    package.products.append(.library(name: "Fuzz", type: .static, targets: ["Fuzz"]))
     package.targets.append(
         .target(
             name: "Fuzz",

@@ -70,13 +70,7 @@ struct VoidedPurchaseTests {
         try Stress.eventually("it is taken back", seconds: 20) {
             try gateway.entitlement(of: "voided")["entitled"] == false
         }
-        let status = try gateway.entitlement(of: "voided")["status"]
-        withKnownIssue(
-            "the end is told as expired where the state that Google tells is the newer word",
-            isIntermittent: true
-        ) {
-            #expect(status == "refunded")
-        }
+        #expect(try gateway.entitlement(of: "voided")["status"] == "refunded")
         #expect(try gateway.entitlement(of: "kept")["entitled"] == true)
         // Listed for thirty days, looked at once; and the next look begins where this one ended.
         _ = try Self.reconcile(gateway)

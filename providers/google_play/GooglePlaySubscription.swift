@@ -143,20 +143,26 @@ struct GooglePlaySubscription {
         }
         let goesOn = ["RECOVERED", "RENEWED", "PURCHASED", "RESTARTED"].contains { told.isOf("SUBSCRIPTION_" + $0) }
         guard standing.givesAccess, goesOn || told.notification == nil else { return [] }
-        return [adjustment(.dispute, .withdrawn, at: told.at), adjustment(.refund, .withdrawn, at: told.at)]
+        // An answer that says nothing of money back may be older than the word that it was given back.
+        let version = goesOn ? told.at : told.at.adding(millis: -Self.silenceMillis)
+        return [Adjustment.Kind.dispute, .refund].map { adjustment($0, .withdrawn, at: told.at, version: version) }
     }
+
+    /// So much older than its answer is what silence says.
+    private static let silenceMillis: Int64 = 3_600_000
 
     private func adjustment(
         _ kind: Adjustment.Kind,
         _ standing: Adjustment.Standing,
-        at end: UnixMillis
+        at end: UnixMillis,
+        version: UnixMillis? = nil
     ) -> Adjustment {
         Adjustment(
             id: kind == .dispute ? "revocation" : "void",
             kind: kind,
             standing: standing,
             size: .full,
-            version: told.at,
+            version: version ?? told.at,
             at: end
         )
     }

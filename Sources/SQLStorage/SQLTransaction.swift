@@ -255,7 +255,7 @@ package final class SQLTransaction: StorageTransaction {
     // MARK: - Facts
 
     func add(
-        _ fact: RecordedFact,
+        _ facts: [RecordedFact],
         to key: PurchaseKey,
         by mention: MentionKey,
         event: EventSequence,
@@ -265,14 +265,10 @@ package final class SQLTransaction: StorageTransaction {
         statement.bind(1, key)
         statement.bind(2, event)
         statement.bind(3, Int64(place))
-        let body = FactCoding.encode(fact)
-        statement.bind(4, body)
+        statement.bind(4, FactCoding.encode(facts))
         statement.bind(5, mention)
         try statement.run()
-        guard fresh?.record.key == key else { return }
-        // As it will be read, not as it was told.
-        let read = try FactCoding.decode(body, provider: fact.provider, eventID: fact.eventID)
-        fresh?.facts.append(read)
+        if fresh?.record.key == key { fresh?.facts += facts }
     }
 
     func facts(of key: PurchaseKey) throws(StorageError) -> [RecordedFact] {
@@ -282,12 +278,10 @@ package final class SQLTransaction: StorageTransaction {
         defer { statement.reset() }
         var found: [RecordedFact] = []
         while try statement.step() {
-            found.append(
-                try FactCoding.decode(
-                    statement.blob(2),
-                    provider: ProviderID(statement.text(0)),
-                    eventID: statement.text(1)
-                )
+            found += try FactCoding.decode(
+                statement.blob(2),
+                provider: ProviderID(statement.text(0)),
+                eventID: statement.text(1)
             )
         }
         return found

@@ -183,25 +183,27 @@ package struct Ingestion<Transaction: StorageTransaction> {
             case .facts(let reference, let facts):
                 let mention = try mention(reference, provider: incoming.provider, &reach)
                 reach.mentions.append(mention.key)
-                for fact in facts {
-                    let dated = arrived(fact, at: incoming.receivedAt)
-                    if case .state(let state) = dated { reach.states.append(state) }
-                    if case .adjustment = dated { reach.hasAdjustment = true }
-                    let recorded = RecordedFact(
+                let recorded = facts.map { fact in
+                    RecordedFact(
                         provider: incoming.provider,
                         eventID: incoming.event.eventID,
                         isSecondHand: reference.isSecondHand,
-                        fact: dated
+                        fact: arrived(fact, at: incoming.receivedAt)
                     )
-                    try transaction.add(
-                        recorded,
-                        to: mention.purchase,
-                        by: mention.key,
-                        event: sequence,
-                        place: place
-                    )
-                    place += 1
                 }
+                for entry in recorded {
+                    if case .state(let state) = entry.fact { reach.states.append(state) }
+                    if case .adjustment = entry.fact { reach.hasAdjustment = true }
+                }
+                guard !recorded.isEmpty else { continue }
+                try transaction.add(
+                    recorded,
+                    to: mention.purchase,
+                    by: mention.key,
+                    event: sequence,
+                    place: place
+                )
+                place += recorded.count
             case .link(let customer, let user):
                 reach.users.append(user)
                 let link = CustomerLink(user: user, at: time, eventID: incoming.event.eventID)

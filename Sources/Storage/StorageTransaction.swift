@@ -160,8 +160,9 @@ package protocol StorageTransaction: AnyObject {
     func setContested(_ keys: [PurchaseKey]) throws(StorageError)
 
     // Facts.
+    /// - Parameter place: Where they stand among all facts of the event.
     func add(
-        _ fact: RecordedFact,
+        _ facts: [RecordedFact],
         to key: PurchaseKey,
         by mention: MentionKey,
         event: EventSequence,

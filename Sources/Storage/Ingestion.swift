@@ -61,21 +61,40 @@ package struct Ingestion<Transaction: StorageTransaction> {
                 environment: event.environment,
                 occurredAt: event.occurredAt,
                 receivedAt: incoming.receivedAt
-            )
+            ),
+            expecting: expectedConclusion(of: event)
         )
         guard let sequence else { return .duplicate }
-        var conclusion: EventConclusion
-        switch event.verdict {
-        case .observed(let reason): conclusion = EventConclusion(outcome: .observed, reason: reason)
-        case .quarantined(let reason): conclusion = EventConclusion(outcome: .quarantined, reason: reason)
-        case .counted, nil: conclusion = try apply(incoming, sequence, Reach(), at: incoming.receivedAt)
-        }
+        var conclusion = expectedConclusion(of: event)
+        if event.verdict == nil { conclusion = try apply(incoming, sequence, Reach(), at: incoming.receivedAt) }
         switch conclusion.outcome {
         case .parked, .unmapped, .quarantined: conclusion.payload = incoming.redactedPayload()
         case .applied, .unchanged, .duplicate, .stale, .observed: break
         }
         try transaction.conclude(sequence, conclusion)
         return conclusion.outcome
+    }
+
+    /// What an event without a meaning comes to, and what one with a meaning most often does: it is news of the first person it
+    /// names.
+    private func expectedConclusion(of event: NormalizedEvent) -> EventConclusion {
+        switch event.verdict {
+        case .observed(let reason): return EventConclusion(outcome: .observed, reason: reason)
+        case .quarantined(let reason): return EventConclusion(outcome: .quarantined, reason: reason)
+        case .counted: return EventConclusion(outcome: .observed)
+        case nil: break
+        }
+        for effect in event.effects {
+            switch effect {
+            case .link(_, let user), .claim(_, _, let user): return EventConclusion(outcome: .applied, user: user)
+            case .facts(_, let facts):
+                for case .owner(let statement) in facts {
+                    if let user = statement.users.first { return EventConclusion(outcome: .applied, user: user) }
+                }
+            case .samePerson, .transfer: continue
+            }
+        }
+        return EventConclusion(outcome: .applied)
     }
 
     /// Takes a recorded event in again, with what its body says now, under its own id and times. Its facts replace the ones it

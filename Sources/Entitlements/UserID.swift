@@ -64,7 +64,13 @@ public struct UserID: Hashable, Comparable, Sendable {
 
     /// Bytes decide, as they do in a database: two ways to write the same letter are two ids.
     public static func == (left: UserID, right: UserID) -> Bool {
-        left.value.utf8.elementsEqual(right.value.utf8)
+        let isSame: Bool?? = unsafe left.value.utf8.withContiguousStorageIfAvailable { left in
+            unsafe right.value.utf8.withContiguousStorageIfAvailable { right in
+                unsafe left.count == right.count
+                    && UnsafeRawBufferPointer(left).elementsEqual(UnsafeRawBufferPointer(right))
+            }
+        }
+        return (isSame ?? nil) ?? left.value.utf8.elementsEqual(right.value.utf8)
     }
 
     public func hash(into hasher: inout Hasher) {

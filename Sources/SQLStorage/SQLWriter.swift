@@ -164,7 +164,7 @@ package final class SQLWriter {
 
     /// Ends the transaction well.
     private func commit(_ changed: [ChangedRow]) throws(StorageError) {
-        if try transaction.saveVersion() { try engine.willCommit(changed, lastVersion: transaction.version) }
+        if try transaction.saveCounters() { try engine.willCommit(changed, lastVersion: transaction.counters.version) }
         let started = MonotonicNanos.now()
         try database.commit()
         measurements.commitMicros.add(Int(MonotonicNanos.now().nanoseconds(since: started) / 1000))
@@ -178,6 +178,7 @@ package final class SQLWriter {
         if isCareful { try savepoint.run() }
         transaction.beginCommand()
         let (before, recorded) = (changed.count, transaction.changes.recorded.count)
+        let counters = isCareful ? transaction.counters : nil
         do throws(StorageError) {
             let result = try perform(command, &changed)
             if isCareful { try release.run() }
@@ -186,11 +187,12 @@ package final class SQLWriter {
             changed.removeSubrange(before...)
             transaction.changes.forget(after: recorded)
             if error.isOfTheDatabase { throw error }
-            guard isCareful else {
+            guard let counters else {
                 needsCare = true
                 throw error
             }
             try undo.run()
+            transaction.goBack(to: counters)
             try release.run()
             return .failure(error)
         }
@@ -270,7 +272,7 @@ package final class SQLWriter {
         _ reading: ProviderReading,
         _ changed: inout [ChangedRow]
     ) throws(StorageError) -> StoreResult {
-        let (isHeard, version) = (transaction.changes.isListening, transaction.version)
+        let (isHeard, counters) = (transaction.changes.isListening, transaction.counters)
         let (before, recorded) = (changed.count, transaction.changes.recorded.count)
         transaction.changes.isListening = true
         defer { transaction.changes.isListening = isHeard }
@@ -286,7 +288,7 @@ package final class SQLWriter {
         if reading.isTrial {
             try database.execute("ROLLBACK TO SAVEPOINT trial")
             try database.execute("RELEASE SAVEPOINT trial")
-            transaction.goBack(toVersion: version)
+            transaction.goBack(to: counters)
             changed.removeSubrange(before...)
         }
         return .readingTaken(outcomes, differences)

@@ -17,6 +17,10 @@
             case migrating
             /// Hears of others.
             case listening
+            /// Reads from a copy, for somebody who can ask elsewhere.
+            case copying
+            /// Looks how far servers are.
+            case watching
             /// Makes the database itself, from the one that every server has.
             case founding
 
@@ -30,6 +34,10 @@
         private static let connectMillis = 3000
         private static let answerMillis = 60_000
         private static let soonMillis = 5000
+        private static let copyMillis = 1000
+        /// Less than a statement may take (`statement_timeout`): a server that ends a COMMIT's wait for its standby says that
+        /// all is well.
+        private static let commitMillis = 20_000
         /// Tries to connect again come in these distances.
         private static let pauseMillis = (first: 50, last: 2000)
 
@@ -44,6 +52,11 @@
         private var nextTry = MonotonicNanos(value: 0)
         private var pause = PostgresDatabase.pauseMillis.first
         private var wasTold = false
+        /// Which of the address's servers is tried first.
+        private var firstHost = 0
+        /// Warnings of the server since the last COMMIT began. libpq counts here, on the thread of this connection and only within
+        /// calls to it; the place lives longer than the connection.
+        private let warnings: UnsafeMutablePointer<Int32>
         package private(set) var changes = 0
         /// The last failure was another transaction in the way (SQLSTATE 40001, 40P01).
         private(set) var wasInTheWay = false
@@ -66,11 +79,14 @@
         init(_ address: PostgresAddress, _ use: Use, isPatient: Bool = false) throws(StorageError) {
             self.address = address
             self.use = use
+            unsafe warnings = .allocate(capacity: 1)
+            unsafe warnings.initialize(to: 0)
             if !isPatient { try connect() }
         }
 
         deinit {
             unsafe PQfinish(handle)
+            unsafe warnings.deallocate()
         }
 
         // MARK: - The connection
@@ -101,14 +117,26 @@
         }
 
         private func open() throws(StorageError) {
-            unsafe handle = clibpq_connect_start(address.url, "entitlement-gateway", "10000", use.database)
+            let (hosts, ports) = address.hosts(beginningAt: firstHost)
+            unsafe handle = clibpq_connect_start(
+                address.url,
+                "entitlement-gateway",
+                "10000",
+                use.database,
+                hosts,
+                ports
+            )
             guard let opened = unsafe handle, unsafe PQstatus(opened) != CONNECTION_BAD else { throw lost() }
             let deadline = MonotonicNanos.now().adding(milliseconds: Self.connectMillis)
             var polling = PGRES_POLLING_WRITING
             while polling != PGRES_POLLING_OK {
                 guard polling != PGRES_POLLING_FAILED else { throw lost() }
                 let events = polling == PGRES_POLLING_READING ? POLLIN : POLLOUT
-                guard wait(Int16(events), until: deadline) else { throw lost("no answer in time") }
+                guard wait(Int16(events), until: deadline) else {
+                    // Of several servers the next one is tried first the next time: this one keeps everybody waiting.
+                    firstHost += 1
+                    throw lost("no answer in time")
+                }
                 polling = unsafe PQconnectPoll(opened)
             }
             unsafe PQsetnonblocking(opened, 1)
@@ -123,13 +151,17 @@
             )
             switch use {
             case .reading: try executeOnce("SET default_transaction_read_only = on; SET statement_timeout = 50000")
+            case .copying, .watching:
+                try executeOnce("SET default_transaction_read_only = on; SET statement_timeout = 4000")
             case .writing:
                 // Whoever stands still in the middle of a write must not keep the others waiting for good.
                 try executeOnce(
                     """
                     SET lock_timeout = 8000; SET statement_timeout = 30000; SET idle_in_transaction_session_timeout = 15000;
+                    SET client_min_messages = 'warning';
                     """
                 )
+                unsafe clibpq_count_warnings(opened, warnings)
             case .migrating, .listening, .founding: break
             }
         }
@@ -217,9 +249,9 @@
         }
 
         /// The last result of what was sent; all of them are read to the end.
-        private func results() throws(StorageError) -> PostgresResult {
-            let millis = use == .listening ? Self.soonMillis : Self.answerMillis
-            let deadline = MonotonicNanos.now().adding(milliseconds: millis)
+        private func results(within millis: Int? = nil) throws(StorageError) -> PostgresResult {
+            let usual = use == .listening || use == .watching ? Self.soonMillis : Self.answerMillis
+            let deadline = MonotonicNanos.now().adding(milliseconds: millis ?? usual)
             var last: PostgresResult?
             var failure: StorageError?
             while let result = try awaitResult(until: deadline) {
@@ -253,10 +285,10 @@
             }
         }
 
-        private func executeOnce(_ sql: String) throws(StorageError) {
+        private func executeOnce(_ sql: String, within millis: Int? = nil) throws(StorageError) {
             let handle = unsafe try ready()
             guard unsafe PQsendQuery(handle, sql) == 1 else { throw lost() }
-            let result = try results()
+            let result = try results(within: millis)
             changes = result.changes
         }
 
@@ -335,7 +367,8 @@
                 guard unsafe PQenterPipelineMode(handle) == 1 else { throw lost() }
                 for values in questions { try send(name, values) }
                 guard unsafe PQpipelineSync(handle) == 1 else { throw lost() }
-                let deadline = MonotonicNanos.now().adding(milliseconds: Self.soonMillis)
+                let millis = use == .copying ? Self.copyMillis : Self.soonMillis
+                let deadline = MonotonicNanos.now().adding(milliseconds: millis)
                 var found: [PostgresResult] = []
                 var failure: StorageError?
                 while true {
@@ -377,8 +410,12 @@
                 rollback()
                 throw .unavailable("\(address.name): the transaction had failed")
             }
-            try executeOnce("COMMIT")
+            unsafe warnings.pointee = 0
+            try executeOnce("COMMIT", within: Self.commitMillis)
             transaction = .none
+            // Somebody has ended the wait for the standby: the disk of this server has it, and no other. Nobody may be told that
+            // it is safe, and whoever sends it again is told the truth.
+            guard unsafe warnings.pointee == 0 else { throw lost("the commit did not reach the standby") }
         }
 
         package func rollback() {

@@ -46,7 +46,7 @@
 
         package func run() throws(StorageError) {
             defer { reset() }
-            _ = try database.run(sql, values, isRead: isRead)
+            try database.runLater(sql, values, isRead: isRead)
         }
 
         package func insert() throws(StorageError) -> Int64? {

@@ -10,25 +10,6 @@
     /// Nothing here is Sendable, so the compiler keeps it on the thread that made it.
     @safe
     package final class PostgresDatabase: SQLDatabase {
-        enum Use {
-            case reading
-            case writing
-            /// Waits for locks as long as it takes.
-            case migrating
-            /// Hears of others.
-            case listening
-            /// Reads from a copy, for somebody who can ask elsewhere.
-            case copying
-            /// Looks how far servers are.
-            case watching
-            /// Makes the database itself, from the one that every server has.
-            case founding
-
-            var database: String? {
-                if case .founding = self { "postgres" } else { nil }
-            }
-        }
-
         /// How long the server may take for a connection, for a statement, and for one that many wait for, before the connection
         /// counts as lost.
         private static let connectMillis = 3000
@@ -66,6 +47,7 @@
         private var unsureNames: [StatementKey] = []
         /// What is asked first in a transaction that writes, as it was the last time, and the answers that came with its beginning.
         private var opening = OpeningReads()
+        private var blocks = NumberBlocks()
         /// Times that somebody has waited for the server.
         private(set) var roundTrips = 0
         /// What came of a statement that nobody waited for: nothing more happens in this transaction.
@@ -184,6 +166,7 @@
             names = [:]
             (unread, unsureNames) = (0, [])
             opening.forget()
+            blocks.forget()
             if transaction == .open { transaction = .lost }
         }
 
@@ -330,7 +313,10 @@
         }
 
         package func prepare(inserting sql: String, key: String) throws(StorageError) -> PostgresStatement {
-            PostgresStatement(PostgresText.translated(sql) + " RETURNING \(key)", of: self)
+            if let (numbered, sequence) = NumberBlocks.numbered(sql, key: key) {
+                return PostgresStatement(PostgresText.translated(numbered), of: self, numberedBy: sequence)
+            }
+            return PostgresStatement(PostgresText.translated(sql) + " RETURNING \(key)", of: self)
         }
 
         /// Runs a prepared statement.
@@ -351,6 +337,20 @@
             let result = isRead ? try again(once) : try once()
             lastChanges = result.changes
             return result
+        }
+
+        /// - Parameter sequence: As it stands within `nextval( )`.
+        func nextNumber(of sequence: String) throws(StorageError) -> Int64 {
+            if let number = blocks.next(of: sequence) { return number }
+            // The transaction that takes a block makes it durable before any row with a number of it is.
+            let count = isPiped ? NumberBlocks.size : 1
+            let sql = "\(NumberBlocks.call)\(sequence)) FROM generate_series(1, \(count))"
+            let result = try run(sql, [], isRead: false)
+            blocks.took((0..<result.count).map { result.integer($0, 0) }, of: sequence)
+            guard let number = blocks.next(of: sequence) else {
+                throw .unavailable("\(address.name): no number for a row")
+            }
+            return number
         }
 
         // MARK: - Statements that nobody waits for

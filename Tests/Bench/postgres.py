@@ -123,7 +123,7 @@ class Gateway:
 READS = """
 local users = %d
 local headers = { ["Authorization"] = "Bearer %s" }
-function setup(thread) thread:set("seed", math.random(1, 1 << 30)) end
+function setup(thread) thread:set("seed", math.random(1, 1000000000)) end
 function init() math.randomseed(seed) end
 function request() return wrk.format("GET", "/v1/users/user-" .. math.random(0, users - 1) .. "/entitlement", headers) end
 """

@@ -2,6 +2,7 @@ internal import Entitlements
 internal import HTTPServer
 internal import Platform
 internal import ProviderKit
+internal import SQLStorage
 internal import Storage
 
 /// `POST /v1/entitlements/query`: many users in one request, answered in the order asked.
@@ -47,11 +48,17 @@ extension GatewayHandler {
             ids.append(Array(text.utf8))
         }
         if readsElsewhere, !users.isEmpty { return waitForRows(ticket, users, asked: ids, &response) }
-        return answer(users, asked: ids, &response)
+        return answer(users, asked: ids, &response, ticket)
     }
 
     /// - Parameter ids: The users as they were asked for.
-    func answer(_ users: [UserID], asked ids: [[UInt8]], _ response: inout Response) -> Disposition {
+    func answer(
+        _ users: [UserID],
+        asked ids: [[UInt8]],
+        _ response: inout Response,
+        _ ticket: ReplyTicket
+    ) -> Disposition {
+        var doubtful: [UserID] = []
         json.reset()
         json.raw("{\"entitlements\":[")
         for (index, (user, id)) in zip(users, ids).enumerated() {
@@ -59,7 +66,10 @@ extension GatewayHandler {
             lookup = Array(user.value.utf8)
             if index > 0 { json.raw(",") }
             do throws(StorageError) {
-                _ = try encodeOpenAnswer(question.moment)
+                let summary = try encodeOpenAnswer(question.moment)
+                if readsElsewhere, !summary.isEntitled, reads.fetched[rowOfQuestion].map({ !$0.isNewest }) ?? false {
+                    doubtful.append(user)
+                }
             } catch {
                 Log.error("a read failed", ("reason", .string(error.description)))
                 write(.unavailable("the database cannot be read", retryAfter: 1), &response)
@@ -67,6 +77,7 @@ extension GatewayHandler {
             }
             json.raw("}")
         }
+        if let disposition = confirm(ticket, users, asked: ids, doubtful: doubtful, &response) { return disposition }
         json.raw("]}")
         send(200, &response)
         return .done

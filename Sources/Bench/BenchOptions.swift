@@ -10,6 +10,8 @@ struct BenchOptions {
     var python = "python3"
     var handler = ""
     var probe = ""
+    /// The program that writes rows alone; empty leaves it out.
+    var rows = ""
     /// Where databases and prepared deliveries are made; on the disk that the gateway would use, since syncs are measured.
     var folder = ""
     var parts = known
@@ -24,6 +26,7 @@ struct BenchOptions {
           --gateway FILE        the gateway's program, built for release
           --handler FILE        the handler to compare intake with (Tests/Bench/handler.py)
           --probe FILE          the program that counts allocations (AllocationProbe)
+          --rows FILE           the program that writes the rows of deliveries and nothing else (Tests/Bench/rows.c)
           --python FILE         a Python that has uvicorn (default python3)
           --folder DIR          where databases are made (default: a folder of its own below the working directory)
           --users N,N           users in the database (default 1000,1000000)
@@ -49,6 +52,7 @@ struct BenchOptions {
             case "--gateway": gateway = value
             case "--handler": handler = value
             case "--probe": probe = value
+            case "--rows": rows = value
             case "--python": python = value
             case "--folder": folder = value
             case "--users": users = try Self.numbers(word, value)

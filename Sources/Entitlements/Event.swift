@@ -64,7 +64,7 @@ extension NormalizedEvent {
                 continue
             }
             if let place = places[reference], case .facts(_, let earlier) = together[place] {
-                together[place] = .facts(reference, earlier + facts)
+                together[place] = .facts(reference, earlier + facts.filter { !earlier.contains($0) })
             } else {
                 places[reference] = together.count
                 together.append(effect)

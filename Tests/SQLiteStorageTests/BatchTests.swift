@@ -117,7 +117,7 @@ struct BatchTests {
             at: 0,
             [
                 .facts(reference, [early]), .link(customer, person("u1")),
-                .facts(Say.named("stripe", "sub_2"), [early]), .facts(reference, [late]),
+                .facts(Say.named("stripe", "sub_2"), [early]), .facts(reference, [early, late]),
                 .link(customer, person("u1")), .link(customer, person("u2")),
             ]
         )

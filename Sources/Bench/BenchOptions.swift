@@ -15,7 +15,9 @@ struct BenchOptions {
     /// Where databases and prepared deliveries are made; on the disk that the gateway would use, since syncs are measured.
     var folder = ""
     var parts = known
-    private static let known: Set<String> = ["allocations", "apple", "intake", "licences", "mixed", "reads", "start"]
+    private static let known: Set<String> = [
+        "adapters", "allocations", "apple", "batches", "intake", "licences", "mixed", "reads", "start",
+    ]
 
     static let help = """
         Measures the gateway beside nginx and beside a hand-written handler, in turns, and prints tables.
@@ -34,7 +36,8 @@ struct BenchOptions {
           --rounds N            runs of each kind, in turns; the medians are shown (default 5)
           --seconds N           length of one run (default 5)
           --deliveries N        deliveries prepared for each run of intake (default 100000)
-          --only NAME,NAME      of allocations, start, reads, mixed, licences, intake, apple (default all)
+          --only NAME,NAME      of adapters, allocations, apple, batches, intake, licences, mixed, reads, start
+                                (default all)
           --quick               one round of two seconds, 1000 and 100000 users, 8 and 32 connections
           --help                this text
         """
@@ -64,7 +67,7 @@ struct BenchOptions {
             default: throw BenchError("\(word) is not known; --help shows what is")
             }
         }
-        guard !gateway.isEmpty || parts == ["apple"] else {
+        guard !gateway.isEmpty || parts.isSubset(of: ["adapters", "apple"]) else {
             throw BenchError("--gateway is needed: the program that is measured")
         }
         let unknown = parts.subtracting(Self.known)

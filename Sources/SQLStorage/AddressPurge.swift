@@ -43,23 +43,11 @@ struct AddressPurge {
 
     /// Forgets the addresses of one purchase.
     func forget(in key: PurchaseKey) throws(StorageError) {
-        let query = try database.prepare("SELECT event, place, body FROM fact WHERE purchase = ?")
-        query.bind(1, key)
-        var found: [(event: Int64, place: Int64)] = []
-        while try query.step() {
-            let recorded = try FactCoding.decode(query.blob(2), provider: AddressCustomer.provider, eventID: "")
+        try StoredFacts(database).change(of: key) { recorded in
             guard case .customer(let customer) = recorded.fact, customer.provider == AddressCustomer.provider else {
-                continue
+                return recorded
             }
-            found.append((query.integer(0), query.integer(1)))
-        }
-        query.reset()
-        let delete = try database.prepare("DELETE FROM fact WHERE purchase = ? AND event = ? AND place = ?")
-        for fact in found {
-            delete.bind(1, key)
-            delete.bind(2, fact.event)
-            delete.bind(3, fact.place)
-            try delete.run()
+            return nil
         }
     }
 

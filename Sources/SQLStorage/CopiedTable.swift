@@ -43,7 +43,7 @@ package struct CopiedTable: Sendable {
                 "#seq provider event_id type #outcome #environment user_id #occurred_at #received_at reason =payload"
             ),
             CopiedTable("purchase", keys: 1, isNumbered: true, "#id #environment provider purchase_id owner =outcome"),
-            CopiedTable("external_id", keys: 3, "#environment namespace value #purchase #rank"),
+            CopiedTable("external_id", keys: 3, "value namespace #environment #purchase #rank"),
             CopiedTable("mention", keys: 1, isNumbered: true, "#id #purchase =body"),
             CopiedTable("contested", keys: 1, "#purchase #cluster"),
             CopiedTable("fact", keys: 3, "#purchase #event #place =body #mention"),

@@ -71,51 +71,22 @@ struct Erasure {
 
     /// Puts the mark in place of the user in the statements of a purchase. True for a manual grant, which goes whole.
     private func forget(_ user: UserID, _ mark: UserID, in key: PurchaseKey) throws(StorageError) -> Bool {
-        let query = try database.prepare(
-            """
-            SELECT fact.event, fact.place, fact.body, event.provider, event.event_id, fact.mention
-            FROM fact JOIN event ON event.seq = fact.event WHERE fact.purchase = ?
-            """
-        )
-        query.bind(1, key)
-        var marked: [(event: Int64, place: Int64, mention: Int64, fact: RecordedFact)] = []
-        var isManual = false
-        while try query.step() {
-            var recorded = try FactCoding.decode(
-                query.blob(2),
-                provider: ProviderID(query.text(3)),
-                eventID: query.text(4)
-            )
-            isManual = isManual || recorded.provider == ManualProvider.id
-            guard case .owner(var statement) = recorded.fact, statement.users.contains(user) else { continue }
-            statement.users = statement.users.map { $0 == user ? mark : $0 }
-            recorded.fact = .owner(statement)
-            marked.append((query.integer(0), query.integer(1), query.integer(5), recorded))
-        }
-        query.reset()
-        if isManual {
+        if try transaction.facts(of: key).contains(where: { $0.provider == ManualProvider.id }) {
             for table in ["fact", "mention", "external_id", "dependency"] {
                 try run("DELETE FROM \(table) WHERE purchase = ?", key)
             }
             try run("DELETE FROM purchase WHERE id = ?", key)
             return true
         }
-        let delete = try database.prepare("DELETE FROM fact WHERE purchase = ? AND event = ? AND place = ?")
         try AddressPurge(database: database, transaction: transaction).forget(in: key)
-        for entry in marked {
-            delete.bind(1, key)
-            delete.bind(2, entry.event)
-            delete.bind(3, entry.place)
-            try delete.run()
-            try transaction.add(
-                entry.fact,
-                to: key,
-                by: entry.mention,
-                event: entry.event,
-                place: Int(entry.place)
-            )
-            try run("UPDATE event SET payload = NULL WHERE seq = ?", entry.event)
+        let marked = try StoredFacts(database).change(of: key) { recorded in
+            guard case .owner(var statement) = recorded.fact, statement.users.contains(user) else { return recorded }
+            statement.users = statement.users.map { $0 == user ? mark : $0 }
+            var recorded = recorded
+            recorded.fact = .owner(statement)
+            return recorded
         }
+        for event in marked { try run("UPDATE event SET payload = NULL WHERE seq = ?", event) }
         return false
     }
 

@@ -2,7 +2,7 @@ internal import Entitlements
 internal import Storage
 
 /// A purchase that the open event has made: all that is known of it was written a moment ago, so what is asked of it is
-/// answered from here and costs no statement. Most events of an import are the first of their purchase.
+/// answered from here and costs no statement. Most events are the first of their purchase.
 ///
 /// Forgotten at the end of the event, and as soon as anything happens to it that is not written here.
 struct FreshPurchase {
@@ -12,6 +12,8 @@ struct FreshPurchase {
     var facts: [RecordedFact] = []
     /// Whether what its owner follows from was written.
     var hasDependencies = false
+    /// Whether it stands in its table: it is written when what it comes to is known, in one piece.
+    var isWritten = false
 
     init(_ key: PurchaseKey, _ environment: StoreEnvironment, _ provider: ProviderID) {
         record = PurchaseRecord(

@@ -107,4 +107,12 @@ package enum SQLDialect: Sendable {
         case .postgres: ""
         }
     }
+
+    /// A query for the number of a table's next row, to be asked where nobody else writes.
+    func nextNumber(of table: String, _ column: String) -> String {
+        switch self {
+        case .sqlite: "SELECT coalesce(max(\(column)), 0) + 1 FROM \(table)"
+        case .postgres: "SELECT nextval(pg_get_serial_sequence('\(table)', '\(column)'))"
+        }
+    }
 }

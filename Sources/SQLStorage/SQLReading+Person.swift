@@ -83,12 +83,10 @@ extension SQLReading {
             names.reset()
             facts.bind(1, record.key)
             while try facts.step() {
-                kept.facts.append(
-                    try FactCoding.decode(
-                        facts.blob(2),
-                        provider: ProviderID(facts.text(0)),
-                        eventID: facts.text(1)
-                    )
+                kept.facts += try FactCoding.decode(
+                    facts.blob(2),
+                    provider: ProviderID(facts.text(0)),
+                    eventID: facts.text(1)
                 )
             }
             facts.reset()

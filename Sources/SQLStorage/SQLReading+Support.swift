@@ -198,14 +198,13 @@ extension SQLReading {
         statement.bind(1, purchase)
         var found: [ToldFact] = []
         while try statement.step() {
-            let recorded = try FactCoding.decode(
+            let (type, at) = (statement.text(3), UnixMillis(statement.integer(4)))
+            let facts = try FactCoding.decode(
                 statement.blob(2),
                 provider: ProviderID(statement.text(0)),
                 eventID: statement.text(1)
             )
-            found.append(
-                ToldFact(recorded: recorded, eventType: statement.text(3), at: UnixMillis(statement.integer(4)))
-            )
+            for recorded in facts { found.append(ToldFact(recorded: recorded, eventType: type, at: at)) }
         }
         return found
     }

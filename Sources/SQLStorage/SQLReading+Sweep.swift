@@ -126,10 +126,12 @@ extension SQLReading {
                 provider: ProviderID(facts.text(0)),
                 eventID: facts.text(1)
             )
-            switch told.fact {
-            case .customer(let customer): customers.insert(customer)
-            case .owner(let statement): customers.formUnion(statement.anonymous)
-            case .state, .payment, .adjustment, .superseded: continue
+            for entry in told {
+                switch entry.fact {
+                case .customer(let customer): customers.insert(customer)
+                case .owner(let statement): customers.formUnion(statement.anonymous)
+                case .state, .payment, .adjustment, .superseded: continue
+                }
             }
         }
         known.customers = customers.sorted { ($0.provider, $0.value) < ($1.provider, $1.value) }

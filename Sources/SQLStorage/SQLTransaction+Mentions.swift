@@ -15,7 +15,7 @@ extension SQLTransaction {
         sql.insertMention.bind(1, key)
         sql.insertMention.bind(2, body)
         guard let mention = try sql.insertMention.insert() else { throw .unavailable("a new mention got no number") }
-        if isFirst { fresh?.mention = (mention, body) }
+        if isFirst { setFreshMention(mention, body) }
         return mention
     }
 
@@ -38,7 +38,7 @@ extension SQLTransaction {
     }
 
     func move(_ mention: MentionRecord, to key: PurchaseKey) throws(StorageError) {
-        fresh = nil
+        try leaveFresh()
         sql.moveMention.bind(1, key)
         sql.moveMention.bind(2, mention.key)
         try sql.moveMention.run()
@@ -58,7 +58,7 @@ extension SQLTransaction {
     }
 
     func setContested(_ keys: [PurchaseKey]) throws(StorageError) {
-        fresh = nil
+        try leaveFresh()
         guard used.contested || keys.count > 1 else { return }
         used.contested = true
         guard keys.count > 1, let cluster = keys.min() else {

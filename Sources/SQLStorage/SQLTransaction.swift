@@ -14,7 +14,9 @@ package final class SQLTransaction: StorageTransaction {
     /// What need not be asked.
     var used = UsedTables()
     /// Nil when the open event has made none, or more than one.
-    var fresh: FreshPurchase?
+    private(set) var fresh: FreshPurchase?
+    /// What was written with the open event as what becomes of it.
+    private var expected: (event: EventSequence, conclusion: EventConclusion)?
     private let usedTables: any SQLStatement
     /// Whom to tell of changed answers.
     let changes: ChangeRecorder
@@ -41,7 +43,7 @@ package final class SQLTransaction: StorageTransaction {
     func reload() throws(StorageError) {
         version = try meta("version").flatMap { Int64($0) } ?? 0
         writtenVersion = version
-        fresh = nil
+        beginCommand()
         defer { usedTables.reset() }
         guard try usedTables.step() else { return }
         hasErased = usedTables.integer(0) != 0
@@ -89,10 +91,19 @@ package final class SQLTransaction: StorageTransaction {
         try sql.setMeta.run()
     }
 
+    /// Nothing that was written is undone; what an earlier command has left open was.
+    func beginCommand() {
+        fresh = nil
+        expected = nil
+    }
+
     // MARK: - Events
 
-    func insert(_ event: EventRecord) throws(StorageError) -> EventSequence? {
-        fresh = nil
+    func insert(
+        _ event: EventRecord,
+        expecting expected: EventConclusion
+    ) throws(StorageError) -> EventSequence? {
+        try leaveFresh()
         let statement = sql.insertEvent
         statement.bind(1, event.provider.name)
         statement.bind(2, event.eventID)
@@ -100,11 +111,17 @@ package final class SQLTransaction: StorageTransaction {
         statement.bind(4, event.environment.map { Int64($0.rawValue) })
         statement.bind(5, event.occurredAt?.value)
         statement.bind(6, event.receivedAt.value)
-        return try statement.insert()
+        statement.bind(7, Int64(expected.outcome.rawValue))
+        statement.bind(8, expected.user?.value)
+        statement.bind(9, expected.reason)
+        let sequence = try statement.insert()
+        self.expected = sequence.map { ($0, expected) }
+        return sequence
     }
 
     func conclude(_ event: EventSequence, _ conclusion: EventConclusion) throws(StorageError) {
-        fresh = nil
+        try leaveFresh()
+        if let expected, expected.event == event, expected.conclusion == conclusion { return }
         let statement = sql.concludeEvent
         statement.bind(1, Int64(conclusion.outcome.rawValue))
         statement.bind(2, conclusion.user?.value)
@@ -135,13 +152,35 @@ package final class SQLTransaction: StorageTransaction {
     }
 
     func createPurchase(in environment: StoreEnvironment, provider: ProviderID) throws(StorageError) -> PurchaseKey {
-        sql.createPurchase.bind(1, Int64(environment.rawValue))
-        sql.createPurchase.bind(2, provider.name)
-        guard let key = try sql.createPurchase.insert() else {
-            throw .unavailable("a new purchase got no number")
-        }
+        try leaveFresh()
+        defer { sql.nextPurchase.reset() }
+        guard try sql.nextPurchase.step() else { throw .unavailable("a new purchase got no number") }
+        let key = sql.nextPurchase.integer(0)
         fresh = FreshPurchase(key, environment, provider)
         return key
+    }
+
+    /// From now on the purchase that the event has made is read from its table, where it stands in any case.
+    func leaveFresh() throws(StorageError) {
+        guard let left = fresh else { return }
+        fresh = nil
+        if !left.isWritten { try write(left.record) }
+    }
+
+    private func write(_ record: PurchaseRecord) throws(StorageError) {
+        let statement = sql.insertPurchase
+        statement.bind(1, record.key)
+        statement.bind(2, Int64(record.environment.rawValue))
+        statement.bind(3, record.provider.name)
+        statement.bind(4, record.purchaseID)
+        statement.bind(5, record.owner?.value)
+        statement.bind(6, record.outcome.map(OutcomeCoding.encode))
+        try statement.run()
+    }
+
+    /// What the first mention of the open event's purchase is known by.
+    func setFreshMention(_ key: MentionKey, _ body: [UInt8]) {
+        fresh?.mention = (key, body)
     }
 
     func bind(
@@ -157,7 +196,7 @@ package final class SQLTransaction: StorageTransaction {
         statement.bind(5, Int64(id.rank.rawValue))
         try statement.run()
         // An id that leads to another one now may have led here before.
-        if fresh?.record.key == key { fresh?.bind(id) } else { fresh = nil }
+        if fresh?.record.key == key { fresh?.bind(id) } else { try leaveFresh() }
     }
 
     func identifiers(of key: PurchaseKey) throws(StorageError) -> [PurchaseReference.Identifier] {
@@ -175,7 +214,7 @@ package final class SQLTransaction: StorageTransaction {
     }
 
     func merge(_ key: PurchaseKey, into other: PurchaseKey) throws(StorageError) {
-        fresh = nil
+        try leaveFresh()
         try run(sql.moveIDs, other, key)
         try run(sql.moveMentions, other, key)
         try run(sql.moveFacts, other, key)
@@ -183,7 +222,7 @@ package final class SQLTransaction: StorageTransaction {
     }
 
     func delete(_ key: PurchaseKey, heir: PurchaseKey?) throws(StorageError) {
-        fresh = nil
+        try leaveFresh()
         sql.moveLicenses.bind(1, heir)
         sql.moveLicenses.bind(2, key)
         try sql.moveLicenses.run()
@@ -217,6 +256,12 @@ package final class SQLTransaction: StorageTransaction {
     }
 
     func update(_ record: PurchaseRecord) throws(StorageError) {
+        if let fresh, fresh.record.key == record.key, !fresh.isWritten {
+            try write(record)
+            self.fresh?.record = record
+            self.fresh?.isWritten = true
+            return
+        }
         let statement = sql.updatePurchase
         statement.bind(1, record.provider.name)
         statement.bind(2, record.purchaseID)
@@ -255,7 +300,7 @@ package final class SQLTransaction: StorageTransaction {
     // MARK: - Facts
 
     func add(
-        _ fact: RecordedFact,
+        _ facts: [RecordedFact],
         to key: PurchaseKey,
         by mention: MentionKey,
         event: EventSequence,
@@ -265,14 +310,10 @@ package final class SQLTransaction: StorageTransaction {
         statement.bind(1, key)
         statement.bind(2, event)
         statement.bind(3, Int64(place))
-        let body = FactCoding.encode(fact)
-        statement.bind(4, body)
+        statement.bind(4, FactCoding.encode(facts))
         statement.bind(5, mention)
         try statement.run()
-        guard fresh?.record.key == key else { return }
-        // As it will be read, not as it was told.
-        let read = try FactCoding.decode(body, provider: fact.provider, eventID: fact.eventID)
-        fresh?.facts.append(read)
+        if fresh?.record.key == key { fresh?.facts += facts }
     }
 
     func facts(of key: PurchaseKey) throws(StorageError) -> [RecordedFact] {
@@ -282,12 +323,10 @@ package final class SQLTransaction: StorageTransaction {
         defer { statement.reset() }
         var found: [RecordedFact] = []
         while try statement.step() {
-            found.append(
-                try FactCoding.decode(
-                    statement.blob(2),
-                    provider: ProviderID(statement.text(0)),
-                    eventID: statement.text(1)
-                )
+            found += try FactCoding.decode(
+                statement.blob(2),
+                provider: ProviderID(statement.text(0)),
+                eventID: statement.text(1)
             )
         }
         return found
@@ -299,7 +338,7 @@ package final class SQLTransaction: StorageTransaction {
     }
 
     func removeFacts(of event: EventSequence) throws(StorageError) -> [PurchaseKey] {
-        fresh = nil
+        try leaveFresh()
         let found = try purchases(withFactsOf: event)
         sql.deleteFacts.bind(1, event)
         try sql.deleteFacts.run()

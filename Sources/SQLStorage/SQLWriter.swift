@@ -11,8 +11,8 @@ package struct WriterMessage: Sendable {
 
 /// The only thread that writes.
 ///
-/// It takes everything that waits, carries it out in one transaction, each command in a savepoint of its own, commits once
-/// (one sync of the disk for all of them), and only then lets the replies go. With one client a batch is one command and
+/// It takes everything that waits, carries it out in one transaction, commits once (one sync of the disk for all of them), and
+/// only then lets the replies go; a command that fails takes no other with it. With one client a batch is one command and
 /// costs one sync; with many it costs one sync for all. A crash before COMMIT loses only what nobody was told about. When
 /// COMMIT fails, every command of the batch fails. There is no asynchronous mode.
 package final class SQLWriter {
@@ -39,6 +39,10 @@ package final class SQLWriter {
     private var othersLookedFor = MonotonicNanos.now()
     /// When to try again to turn rows, after an attempt failed.
     private var turnAgain = MonotonicNanos(value: 0)
+    /// Whether each command has a savepoint of its own: it costs a copy of every page that the command changes, so a batch is
+    /// tried without first, and once more with them when a command in it has failed.
+    private var isCareful = false
+    private var needsCare = false
     private let savepoint: any SQLStatement
     private let release: any SQLStatement
     private let undo: any SQLStatement
@@ -108,6 +112,7 @@ package final class SQLWriter {
 
     private func write(_ batch: ArraySlice<WriterMessage>) {
         var tries = 1
+        defer { isCareful = false }
         while true {
             do throws(StorageError) {
                 try writeOnce(batch)
@@ -115,6 +120,10 @@ package final class SQLWriter {
             } catch {
                 let isWorthRepeating = engine.isWorthRepeating
                 abandon()
+                if needsCare {
+                    (needsCare, isCareful) = (false, true)
+                    continue
+                }
                 if isWorthRepeating, tries < Self.triesMax {
                     tries += 1
                     continue
@@ -161,22 +170,26 @@ package final class SQLWriter {
         measurements.commitMicros.add(Int(MonotonicNanos.now().nanoseconds(since: started) / 1000))
     }
 
-    /// Carries out one command in a savepoint; its own failure leaves the others alone, a failing disk fails them all.
+    /// Carries out one command; its own failure leaves the others alone, a failing disk fails them all.
     private func attempt(
         _ command: StoreCommand,
         _ changed: inout [ChangedRow]
     ) throws(StorageError) -> Result<StoreResult, StorageError> {
-        try savepoint.run()
-        transaction.fresh = nil
+        if isCareful { try savepoint.run() }
+        transaction.beginCommand()
         let (before, recorded) = (changed.count, transaction.changes.recorded.count)
         do throws(StorageError) {
             let result = try perform(command, &changed)
-            try release.run()
+            if isCareful { try release.run() }
             return .success(result)
         } catch {
             changed.removeSubrange(before...)
             transaction.changes.forget(after: recorded)
             if error.isOfTheDatabase { throw error }
+            guard isCareful else {
+                needsCare = true
+                throw error
+            }
             try undo.run()
             try release.run()
             return .failure(error)

@@ -6,7 +6,8 @@ struct WriterSQL {
     let concludeEvent: any SQLStatement
     let describeEvent: any SQLStatement
     let purchaseByID: any SQLStatement
-    let createPurchase: any SQLStatement
+    let nextPurchase: any SQLStatement
+    let insertPurchase: any SQLStatement
     let bindID: any SQLStatement
     let identifiers: any SQLStatement
     let moveIDs: any SQLStatement
@@ -53,8 +54,8 @@ struct WriterSQL {
     init(_ database: any SQLDatabase) throws(StorageError) {
         insertEvent = try database.prepare(
             inserting: """
-                INSERT INTO event (provider, event_id, type, outcome, environment, occurred_at, received_at)
-                VALUES (?, ?, ?, 4, ?, ?, ?) ON CONFLICT (provider, event_id) DO NOTHING
+                INSERT INTO event (provider, event_id, type, environment, occurred_at, received_at, outcome, user_id, reason)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (provider, event_id) DO NOTHING
                 """,
             key: "seq"
         )
@@ -67,14 +68,14 @@ struct WriterSQL {
         purchaseByID = try database.prepare(
             "SELECT purchase FROM external_id WHERE environment = ? AND namespace = ? AND value = ?"
         )
-        createPurchase = try database.prepare(
-            inserting: "INSERT INTO purchase (environment, provider, purchase_id) VALUES (?, ?, '')",
-            key: "id"
+        nextPurchase = try database.prepare(database.dialect.nextNumber(of: "purchase", "id"))
+        insertPurchase = try database.prepare(
+            "INSERT INTO purchase (id, environment, provider, purchase_id, owner, outcome) VALUES (?, ?, ?, ?, ?, ?)"
         )
         bindID = try database.prepare(
             """
             INSERT INTO external_id (environment, namespace, value, purchase, rank) VALUES (?, ?, ?, ?, ?)
-            ON CONFLICT (environment, namespace, value) DO UPDATE SET purchase = excluded.purchase, rank = excluded.rank
+            ON CONFLICT (value, namespace, environment) DO UPDATE SET purchase = excluded.purchase, rank = excluded.rank
             """
         )
         identifiers = try database.prepare("SELECT namespace, value, rank FROM external_id WHERE purchase = ?")

@@ -11,10 +11,41 @@ package enum FactCoding {
         case superseded = 6
         /// A state whose items have starts of their own.
         case stateOfItems = 7
+        /// Several facts, one after the other, after their number.
+        case several = 8
     }
 
-    package static func encode(_ recorded: RecordedFact) -> [UInt8] {
+    /// What one event says of a purchase with one set of ids: a record of its own.
+    package static func encode(_ facts: [RecordedFact]) -> [UInt8] {
         var writer = ByteWriter()
+        if facts.count != 1 {
+            writer.byte(Kind.several.rawValue)
+            writer.unsigned(UInt64(facts.count))
+        }
+        for fact in facts { write(fact, &writer) }
+        return writer.bytes
+    }
+
+    package static func decode(
+        _ bytes: [UInt8],
+        provider: ProviderID,
+        eventID: String
+    ) throws(StorageError) -> [RecordedFact] {
+        var reader = ByteReader(bytes)
+        var facts: [RecordedFact] = []
+        var left: UInt64 = 1
+        if bytes.first == Kind.several.rawValue {
+            _ = try reader.byte()
+            left = try reader.unsigned()
+        }
+        while left > 0 {
+            facts.append(try fact(&reader, provider: provider, eventID: eventID))
+            left -= 1
+        }
+        return facts
+    }
+
+    private static func write(_ recorded: RecordedFact, _ writer: inout ByteWriter) {
         switch recorded.fact {
         case .state(let state): write(state, &writer)
         case .payment(let payment): write(payment, &writer)
@@ -34,15 +65,13 @@ package enum FactCoding {
             writer.signed(at.value)
         }
         writer.byte(recorded.isSecondHand ? 1 : 0)
-        return writer.bytes
     }
 
-    package static func decode(
-        _ bytes: [UInt8],
+    private static func fact(
+        _ reader: inout ByteReader,
         provider: ProviderID,
         eventID: String
     ) throws(StorageError) -> RecordedFact {
-        var reader = ByteReader(bytes)
         let fact: Fact
         switch Kind(rawValue: try reader.byte()) {
         case .state: fact = .state(try state(&reader, itemsHaveStarts: false))
@@ -52,7 +81,7 @@ package enum FactCoding {
         case .owner: fact = .owner(try owner(&reader))
         case .customer: fact = .customer(try customer(&reader))
         case .superseded: fact = .superseded(at: UnixMillis(try reader.signed()))
-        case nil: throw .damaged("a fact of an unknown kind")
+        case .several, nil: throw .damaged("a fact of an unknown kind")
         }
         let isSecondHand = try reader.flag()
         return RecordedFact(provider: provider, eventID: eventID, isSecondHand: isSecondHand, fact: fact)

@@ -61,21 +61,40 @@ package struct Ingestion<Transaction: StorageTransaction> {
                 environment: event.environment,
                 occurredAt: event.occurredAt,
                 receivedAt: incoming.receivedAt
-            )
+            ),
+            expecting: expectedConclusion(of: event)
         )
         guard let sequence else { return .duplicate }
-        var conclusion: EventConclusion
-        switch event.verdict {
-        case .observed(let reason): conclusion = EventConclusion(outcome: .observed, reason: reason)
-        case .quarantined(let reason): conclusion = EventConclusion(outcome: .quarantined, reason: reason)
-        case .counted, nil: conclusion = try apply(incoming, sequence, Reach(), at: incoming.receivedAt)
-        }
+        var conclusion = expectedConclusion(of: event)
+        if event.verdict == nil { conclusion = try apply(incoming, sequence, Reach(), at: incoming.receivedAt) }
         switch conclusion.outcome {
         case .parked, .unmapped, .quarantined: conclusion.payload = incoming.redactedPayload()
         case .applied, .unchanged, .duplicate, .stale, .observed: break
         }
         try transaction.conclude(sequence, conclusion)
         return conclusion.outcome
+    }
+
+    /// What an event without a meaning comes to, and what one with a meaning most often does: it is news of the first person it
+    /// names.
+    private func expectedConclusion(of event: NormalizedEvent) -> EventConclusion {
+        switch event.verdict {
+        case .observed(let reason): return EventConclusion(outcome: .observed, reason: reason)
+        case .quarantined(let reason): return EventConclusion(outcome: .quarantined, reason: reason)
+        case .counted: return EventConclusion(outcome: .observed)
+        case nil: break
+        }
+        for effect in event.effects {
+            switch effect {
+            case .link(_, let user), .claim(_, _, let user): return EventConclusion(outcome: .applied, user: user)
+            case .facts(_, let facts):
+                for case .owner(let statement) in facts {
+                    if let user = statement.users.first { return EventConclusion(outcome: .applied, user: user) }
+                }
+            case .samePerson, .transfer: continue
+            }
+        }
+        return EventConclusion(outcome: .applied)
     }
 
     /// Takes a recorded event in again, with what its body says now, under its own id and times. Its facts replace the ones it
@@ -183,25 +202,27 @@ package struct Ingestion<Transaction: StorageTransaction> {
             case .facts(let reference, let facts):
                 let mention = try mention(reference, provider: incoming.provider, &reach)
                 reach.mentions.append(mention.key)
-                for fact in facts {
-                    let dated = arrived(fact, at: incoming.receivedAt)
-                    if case .state(let state) = dated { reach.states.append(state) }
-                    if case .adjustment = dated { reach.hasAdjustment = true }
-                    let recorded = RecordedFact(
+                let recorded = facts.map { fact in
+                    RecordedFact(
                         provider: incoming.provider,
                         eventID: incoming.event.eventID,
                         isSecondHand: reference.isSecondHand,
-                        fact: dated
+                        fact: arrived(fact, at: incoming.receivedAt)
                     )
-                    try transaction.add(
-                        recorded,
-                        to: mention.purchase,
-                        by: mention.key,
-                        event: sequence,
-                        place: place
-                    )
-                    place += 1
                 }
+                for entry in recorded {
+                    if case .state(let state) = entry.fact { reach.states.append(state) }
+                    if case .adjustment = entry.fact { reach.hasAdjustment = true }
+                }
+                guard !recorded.isEmpty else { continue }
+                try transaction.add(
+                    recorded,
+                    to: mention.purchase,
+                    by: mention.key,
+                    event: sequence,
+                    place: place
+                )
+                place += recorded.count
             case .link(let customer, let user):
                 reach.users.append(user)
                 let link = CustomerLink(user: user, at: time, eventID: incoming.event.eventID)

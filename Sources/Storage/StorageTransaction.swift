@@ -101,7 +101,7 @@ package struct EventRecord: Sendable {
 }
 
 /// What became of a recorded event.
-package struct EventConclusion: Sendable {
+package struct EventConclusion: Hashable, Sendable {
     package var outcome: EventOutcome
     package var user: UserID?
     package var reason: String?
@@ -120,8 +120,9 @@ package struct EventConclusion: Sendable {
 /// Every call belongs to the thread that opened the transaction.
 package protocol StorageTransaction: AnyObject {
     // Events.
-    /// Nil when (provider, event id) was seen before.
-    func insert(_ event: EventRecord) throws(StorageError) -> EventSequence?
+    /// - Parameter expected: What will most likely become of it: written at once, and not again if it does.
+    /// - Returns: Nil when (provider, event id) was seen before.
+    func insert(_ event: EventRecord, expecting expected: EventConclusion) throws(StorageError) -> EventSequence?
     func conclude(_ event: EventSequence, _ conclusion: EventConclusion) throws(StorageError)
     /// Writes type, environment and time of a recorded event anew: its body was read again.
     func describe(_ event: EventSequence, _ record: EventRecord) throws(StorageError)
@@ -160,8 +161,9 @@ package protocol StorageTransaction: AnyObject {
     func setContested(_ keys: [PurchaseKey]) throws(StorageError)
 
     // Facts.
+    /// - Parameter place: Where they stand among all facts of the event.
     func add(
-        _ fact: RecordedFact,
+        _ facts: [RecordedFact],
         to key: PurchaseKey,
         by mention: MentionKey,
         event: EventSequence,

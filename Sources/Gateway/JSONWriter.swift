@@ -129,8 +129,9 @@ struct JSONWriter: ~Copyable {
 
     /// Most texts need no escape and are copied as they are, eight bytes at a time while they are looked at.
     private mutating func string(_ text: UnsafeRawBufferPointer) {
-        guard let source = text.baseAddress, text.count >= 8 else { return unsafe slowly(text) }
+        guard let source = text.baseAddress else { return raw("\"\"") }
         reserve(text.count &+ 2)
+        guard text.count >= 8 else { return unsafe short(text) }
         // The text and its quotation marks have room, and the words are read inside of it: the last one lies at its end, over
         // the one before it.
         let target = unsafe base + count
@@ -143,6 +144,21 @@ struct JSONWriter: ~Copyable {
             unsafe target.storeBytes(of: word, toByteOffset: place &+ 1, as: UInt64.self)
             if place == last { break }
             place = min(place &+ 8, last)
+        }
+        unsafe target.storeBytes(of: UInt8(ascii: "\""), toByteOffset: text.count &+ 1, as: UInt8.self)
+        count &+= text.count &+ 2
+    }
+
+    /// A text of a few bytes, for which there is room.
+    private mutating func short(_ text: UnsafeRawBufferPointer) {
+        let target = unsafe base + count
+        unsafe target.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
+        for index in 0..<text.count {
+            let byte = unsafe text[index]
+            guard byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") else {
+                return unsafe slowly(text)
+            }
+            unsafe target.storeBytes(of: byte, toByteOffset: index &+ 1, as: UInt8.self)
         }
         unsafe target.storeBytes(of: UInt8(ascii: "\""), toByteOffset: text.count &+ 1, as: UInt8.self)
         count &+= text.count &+ 2

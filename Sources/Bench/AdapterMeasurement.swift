@@ -1,6 +1,7 @@
 internal import Crypto
 internal import Entitlements
 internal import Foundation
+internal import Glibc
 internal import ProviderKit
 internal import Providers
 internal import TestSupport

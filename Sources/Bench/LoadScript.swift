@@ -76,11 +76,11 @@ enum LoadScript {
                 for position = 1, size do
                     local index = math.random(0, users - 1)
                     local first = index * 2654435761 % 4294967296
-                    ids[position] = format("\"%08x-0000-4000-8000-%012x\"", first, index)
+                    ids[position] = format('"%08x-0000-4000-8000-%012x"', first, index)
                 end
-                local body = "{\"user_ids\":[" .. concat(ids, ",") .. "]}"
-                requests[number] = "POST /v1/entitlements/query HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
-                    .. arguments[3] .. "\r\nContent-Type: application/json\r\nContent-Length: " .. #body .. "\r\n\r\n" .. body
+                local body = '{"user_ids":[' .. concat(ids, ',') .. ']}'
+                requests[number] = "POST /v1/entitlements/query HTTP/1.1\\r\\nHost: localhost\\r\\nAuthorization: Bearer "
+                    .. arguments[3] .. "\\r\\nContent-Type: application/json\\r\\nContent-Length: " .. #body .. "\\r\\n\\r\\n" .. body
             end
         end
         function request()

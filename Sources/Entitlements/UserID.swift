@@ -30,7 +30,11 @@ public struct UserID: Hashable, Comparable, Sendable {
         // Most ids are visible ASCII and longer than any word that is refused: then only a UUID's case is to be looked at.
         if text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) {
             if count <= UserID.longestBlocked {
-                guard text != ".", text != "..", !UserID.blocked.contains(text.lowercased()) else { return nil }
+                let names = unsafe text.utf8.withContiguousStorageIfAvailable { bytes in
+                    // The bytes are held for the length of the call.
+                    unsafe !UserID.namesNobody(bytes.span)
+                }
+                guard names ?? !UserID.namesNobody(Array(text.utf8).span) else { return nil }
             } else if count == 36, text.utf8.contains(where: { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "F") }),
                 UserID.isUUID(Array(text.utf8))
             {
@@ -51,6 +55,29 @@ public struct UserID: Hashable, Comparable, Sendable {
             text = text.lowercased()
         }
         value = text
+    }
+
+    /// Whether visible ASCII of at most 16 bytes is one of the words that stand for nobody, or a step of a path.
+    public static func namesNobody(_ bytes: Span<UInt8>) -> Bool {
+        let word = ShortWord(bytes)
+        for refused in refusedWords where refused == word { return true }
+        return false
+    }
+
+    private static let refusedWords = (blocked + [".", ".."]).map { ShortWord(Array($0.utf8).span) }
+
+    /// At most 16 bytes as two numbers, letters in lower case.
+    private struct ShortWord: Equatable {
+        private var first: UInt64 = 0
+        private var second: UInt64 = 0
+
+        init(_ bytes: Span<UInt8>) {
+            for index in bytes.indices {
+                let byte = bytes[index]
+                let isCapital = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z")
+                (first, second) = (first << 8 | second >> 56, second << 8 | UInt64(isCapital ? byte | 0x20 : byte))
+            }
+        }
     }
 
     /// For values that were checked when they were written.

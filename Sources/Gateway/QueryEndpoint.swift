@@ -49,7 +49,12 @@ extension GatewayHandler {
         if element.copyText(into: &question.user) {
             lookup.removeAll(keepingCapacity: true)
             lookup.append(contentsOf: question.user)
-            if UserID.normalize(&lookup) { return true }
+            // The gate answers for somebody who has not signed in, too; a list is of users.
+            if lookup.first != UserID.anonymousPrefix.utf8.first || !lookup.starts(with: UserID.anonymousPrefix.utf8),
+                UserID.normalize(&lookup)
+            {
+                return true
+            }
         }
         var problem = Problem.invalidUserID
         problem.detail = "user_ids/\(index): " + problem.detail

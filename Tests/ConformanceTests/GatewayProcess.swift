@@ -7,7 +7,11 @@ final class GatewayProcess {
     private static let startSeconds = 10.0
     private static let stopSeconds = 10.0
     /// What a program needs of the surroundings; everything else is the case's.
-    private static let inherited = ["PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH"]
+    private static let inherited = [
+        "PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH",
+        // Where a sanitizer in the gateway writes what it finds (scripts/sanitize).
+        "ASAN_OPTIONS", "TSAN_OPTIONS",
+    ]
 
     private let program: String
     private let folder: TemporaryFolder

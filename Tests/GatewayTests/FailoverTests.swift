@@ -59,7 +59,9 @@
                 #expect(row["access_until"]?.string == Clock.text(end), "\(user)")
                 #expect(row["entitled"] == true)
             }
-            #expect(try servers.standby.sql("SELECT count(*) FROM subscription", in: "gw") == String(ledgers.ends.count))
+            #expect(
+                try servers.standby.sql("SELECT count(*) FROM subscription", in: "gw") == String(ledgers.ends.count)
+            )
             try gateway.stop()
             let check = try gateway.run(["rebuild", "--check"])
             #expect(check.status == .exited(0), "\(check.output) \(check.errors)")

@@ -27,7 +27,11 @@ final class RunningGateway {
     /// Two busy cores and a debug build: many times what a start takes.
     private static let startSeconds = 20.0
     /// What a program needs of the surroundings.
-    private static let inherited = ["PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH"]
+    private static let inherited = [
+        "PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH",
+        // Where a sanitizer in the gateway writes what it finds (scripts/sanitize).
+        "ASAN_OPTIONS", "TSAN_OPTIONS",
+    ]
 
     let folder: TemporaryFolder
     /// Variables that the test sets.

@@ -38,7 +38,9 @@
             }
             func count(_ what: String) throws -> Int { Int(try server.sql("SELECT \(what)", in: "gw")) ?? -1 }
             #expect(try count("count(*) FROM event WHERE provider = 'revenuecat'") == ledgers.events.count)
-            let granted = try server.sql("SELECT grant_id FROM manual_grant", in: "gw").split(separator: "\n").map(String.init)
+            let granted = try server.sql("SELECT grant_id FROM manual_grant", in: "gw").split(separator: "\n").map(
+                String.init
+            )
             #expect(Set(granted).count == granted.count)
             #expect(ledgers.grants.isSubset(of: granted), "a grant that was answered is lost")
             #expect(try count("count(*) FROM audit WHERE action = 'grant'") == granted.count)

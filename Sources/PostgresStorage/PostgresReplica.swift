@@ -22,8 +22,9 @@
         private struct State {
             /// Up to when the copy holds everything; nil when that is not known.
             var wholeAt: MonotonicNanos?
-            /// Up to when every change was heard of.
+            /// Up to when every change was heard of, and whether somebody still listens.
             var heardAt: MonotonicNanos?
+            var isDeaf = true
             /// Rows changed since, and all changes in their order.
             var changed: [ChangedRow: MonotonicNanos] = [:]
             var order: [(row: ChangedRow, at: MonotonicNanos)] = []
@@ -60,12 +61,17 @@
             state.withLock { $0.everythingAt = now }
         }
 
-        /// Every change up to this moment was heard of; nil: nobody hears.
+        /// Every change up to this moment was heard of; nil: nobody hears now. Without the primary, which tells of changes, the copy
+        /// goes on answering as long as it may be behind.
         func heard(upTo moment: MonotonicNanos?) {
             state.withLock { state in
+                guard let moment else {
+                    state.isDeaf = true
+                    return
+                }
                 // What was said meanwhile is not known.
-                if moment != nil, state.heardAt == nil { state.everythingAt = .now() }
-                state.heardAt = moment
+                if state.isDeaf { state.everythingAt = .now() }
+                (state.heardAt, state.isDeaf) = (moment, false)
             }
         }
 

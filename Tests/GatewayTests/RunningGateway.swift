@@ -22,8 +22,10 @@ struct CommandResult {
 final class RunningGateway {
     static let adminKey = "admin_key_of_the_tests"
     static let readKey = "read_key_of_the_tests"
-    /// The program that was built beside the tests.
-    static let program = Bundle.main.bundleURL.appendingPathComponent("entitlement-gateway").path
+    /// The program that was built beside the tests, or another one: `scripts/stress` names that of a release.
+    static let program =
+        ProcessInfo.processInfo.environment["GATEWAY_TEST_PROGRAM"]
+        ?? Bundle.main.bundleURL.appendingPathComponent("entitlement-gateway").path
     /// Two busy cores and a debug build: many times what a start takes.
     private static let startSeconds = 20.0
     /// What a program needs of the surroundings.

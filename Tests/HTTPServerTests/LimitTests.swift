@@ -82,7 +82,7 @@ import Testing
 
     /// Slower than the limit in all, but never without progress for that long; and every byte arrives.
     @Test func aClientThatReadsSlowlyGetsEverything() throws {
-        let test = try TestServer(limits: ServerLimits(writeSeconds: 1))
+        let test = try TestServer(limits: ServerLimits(writeSeconds: 3))
         let client = try test.client(receiveBufferBytes: 65_536)
         client.send(get("/size/33554432", "Connection: close\r\n"))
         var received = 0
@@ -93,7 +93,7 @@ import Testing
             received += count
             if received / (2 << 20) > pauses {
                 pauses += 1
-                usleep(100_000)
+                usleep(250_000)
             }
         }
         #expect(received > 33_554_432 && received < 33_555_432)

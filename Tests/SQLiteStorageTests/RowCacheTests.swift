@@ -2,7 +2,7 @@ internal import Crypto
 internal import Entitlements
 internal import Foundation
 internal import Storage
-internal import Synchronization
+internal import TestSupport
 internal import Testing
 
 @testable internal import SQLStorage
@@ -280,17 +280,17 @@ struct RowCacheTests {
 
 /// A database of numbers, and what was told of them.
 private final class World: Sendable {
-    private let rows: Mutex<(stored: [Int64], told: [Int64], commits: Int)>
+    private let rows: Locked<(stored: [Int64], told: [Int64], commits: Int)>
 
     init(_ count: Int) {
         let zeros = [Int64](repeating: 0, count: count)
-        rows = Mutex((zeros, zeros, 0))
+        rows = Locked((zeros, zeros, 0))
     }
 
-    var commits: Int { rows.withLock { $0.commits } }
-    func stored(_ user: Int) -> Int64 { rows.withLock { $0.stored[user] } }
-    func told(_ user: Int) -> Int64 { rows.withLock { $0.told[user] } }
-    func store(_ user: Int, _ value: Int64) { rows.withLock { $0.stored[user] = value } }
-    func commit(_ number: Int) { rows.withLock { $0.commits = number } }
-    func tell(_ user: Int, _ value: Int64) { rows.withLock { $0.told[user] = value } }
+    var commits: Int { rows.with { $0.commits } }
+    func stored(_ user: Int) -> Int64 { rows.with { $0.stored[user] } }
+    func told(_ user: Int) -> Int64 { rows.with { $0.told[user] } }
+    func store(_ user: Int, _ value: Int64) { rows.with { $0.stored[user] = value } }
+    func commit(_ number: Int) { rows.with { $0.commits = number } }
+    func tell(_ user: Int, _ value: Int64) { rows.with { $0.told[user] = value } }
 }

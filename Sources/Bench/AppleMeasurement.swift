@@ -17,18 +17,7 @@ struct AppleMeasurement {
 
     func run() throws(BenchError) {
         let signer = AppleSigner()
-        guard let root = Certificate(der: signer.root.der) else { throw BenchError("a root cannot be read") }
-        let adapter: AppStoreAdapter
-        do throws(KeyError) {
-            adapter = AppStoreAdapter(
-                verifier: try AppStoreVerifier(
-                    app: .init(bundleID: Self.bundle, appAppleID: Self.number),
-                    roots: [root]
-                )
-            )
-        } catch {
-            throw BenchError("\(error)")
-        }
+        let adapter = try Self.adapter(signer)
         Bench.tell("signing \(Self.prepared) notifications …")
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         let bodies = (0..<Self.prepared).map { Self.body($0, now, signer) }
@@ -49,6 +38,17 @@ struct AppleMeasurement {
         Bench.say(table.text)
         let ratios = zip(warm, cold).map { $0 / max($1, 1e-9) }
         Bench.say("\nratio \(FiguresTable.number(FiguresTable.median(ratios), 2))\n")
+    }
+
+    /// An adapter that believes what the signer signs.
+    static func adapter(_ signer: AppleSigner) throws(BenchError) -> AppStoreAdapter {
+        guard let root = Certificate(der: signer.root.der) else { throw BenchError("a root cannot be read") }
+        let app = AppStoreVerifier.App(bundleID: bundle, appAppleID: number)
+        do throws(KeyError) {
+            return AppStoreAdapter(verifier: try AppStoreVerifier(app: app, roots: [root]))
+        } catch {
+            throw BenchError("\(error)")
+        }
     }
 
     /// Notifications a second, from the raw body to the facts.
@@ -74,7 +74,7 @@ struct AppleMeasurement {
     }
 
     /// A renewal, as Apple sends it.
-    private static func body(_ index: Int, _ now: Int64, _ signer: AppleSigner) -> [UInt8] {
+    static func body(_ index: Int, _ now: Int64, _ signer: AppleSigner) -> [UInt8] {
         let id = "20000009\(10_000_000 + index)"
         let transaction = """
             {"transactionId":"\(id)9","originalTransactionId":"\(id)","webOrderLineItemId":"\(id)","bundleId":"\(bundle)",\

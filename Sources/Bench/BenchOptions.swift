@@ -10,10 +10,14 @@ struct BenchOptions {
     var python = "python3"
     var handler = ""
     var probe = ""
+    /// The program that writes rows alone; empty leaves it out.
+    var rows = ""
     /// Where databases and prepared deliveries are made; on the disk that the gateway would use, since syncs are measured.
     var folder = ""
     var parts = known
-    private static let known: Set<String> = ["allocations", "apple", "intake", "licences", "mixed", "reads", "start"]
+    private static let known: Set<String> = [
+        "adapters", "allocations", "apple", "batches", "intake", "licences", "mixed", "reads", "start",
+    ]
 
     static let help = """
         Measures the gateway beside nginx and beside a hand-written handler, in turns, and prints tables.
@@ -24,6 +28,7 @@ struct BenchOptions {
           --gateway FILE        the gateway's program, built for release
           --handler FILE        the handler to compare intake with (Tests/Bench/handler.py)
           --probe FILE          the program that counts allocations (AllocationProbe)
+          --rows FILE           the program that writes the rows of deliveries and nothing else (Tests/Bench/rows.c)
           --python FILE         a Python that has uvicorn (default python3)
           --folder DIR          where databases are made (default: a folder of its own below the working directory)
           --users N,N           users in the database (default 1000,1000000)
@@ -31,7 +36,8 @@ struct BenchOptions {
           --rounds N            runs of each kind, in turns; the medians are shown (default 5)
           --seconds N           length of one run (default 5)
           --deliveries N        deliveries prepared for each run of intake (default 100000)
-          --only NAME,NAME      of allocations, start, reads, mixed, licences, intake, apple (default all)
+          --only NAME,NAME      of adapters, allocations, apple, batches, intake, licences, mixed, reads, start
+                                (default all)
           --quick               one round of two seconds, 1000 and 100000 users, 8 and 32 connections
           --help                this text
         """
@@ -49,6 +55,7 @@ struct BenchOptions {
             case "--gateway": gateway = value
             case "--handler": handler = value
             case "--probe": probe = value
+            case "--rows": rows = value
             case "--python": python = value
             case "--folder": folder = value
             case "--users": users = try Self.numbers(word, value)
@@ -60,7 +67,7 @@ struct BenchOptions {
             default: throw BenchError("\(word) is not known; --help shows what is")
             }
         }
-        guard !gateway.isEmpty || parts == ["apple"] else {
+        guard !gateway.isEmpty || parts.isSubset(of: ["adapters", "apple"]) else {
             throw BenchError("--gateway is needed: the program that is measured")
         }
         let unknown = parts.subtracting(Self.known)

@@ -58,6 +58,38 @@ enum LoadScript {
 
         """ + summary
 
+    /// Queries for so many users at once, drawn uniformly. Prepared before, and sent in turns: to write a thousand ids takes the
+    /// script longer than an answer does.
+    static let batches = """
+        local format, concat = string.format, table.concat
+        local threads = 0
+        function setup(thread)
+            threads = threads + 1
+            thread:set("seed", threads)
+        end
+        function init(arguments)
+            local users, size = tonumber(arguments[1]), tonumber(arguments[2])
+            math.randomseed(seed * 7919 + tonumber(arguments[4]))
+            requests, place = {}, 0
+            for number = 1, 64 do
+                local ids = {}
+                for position = 1, size do
+                    local index = math.random(0, users - 1)
+                    local first = index * 2654435761 % 4294967296
+                    ids[position] = format('"%08x-0000-4000-8000-%012x"', first, index)
+                end
+                local body = '{"user_ids":[' .. concat(ids, ',') .. ']}'
+                requests[number] = "POST /v1/entitlements/query HTTP/1.1\\r\\nHost: localhost\\r\\nAuthorization: Bearer "
+                    .. arguments[3] .. "\\r\\nContent-Type: application/json\\r\\nContent-Length: " .. #body .. "\\r\\n\\r\\n" .. body
+            end
+        end
+        function request()
+            place = place % 64 + 1
+            return requests[place]
+        end
+
+        """ + summary
+
     /// One request again and again, with a body.
     static let posts = """
         function init(arguments)

@@ -32,10 +32,11 @@ struct Measurement {
             """
         )
         if options.parts.contains("allocations") { try AllocationCount(options, folder: folder).run() }
-        if !options.parts.isDisjoint(with: ["reads", "mixed", "start", "licences"]) {
+        if !options.parts.isDisjoint(with: ["batches", "reads", "mixed", "start", "licences"]) {
             for users in options.users { try reads(of: users) }
         }
         if options.parts.contains("intake") { try IntakeMeasurement(options, folder: folder).run() }
+        if options.parts.contains("adapters") { try AdapterMeasurement(options: options).run() }
         if options.parts.contains("apple") { try AppleMeasurement(options: options).run() }
         Bench.say("load of the machine at the end: \(ProcessFigures.load)")
     }
@@ -45,6 +46,7 @@ struct Measurement {
         try populate(database, users)
         if options.parts.contains("start") { try starts(users, database) }
         if options.parts.contains("reads") { try ReadMeasurement(options, folder: folder).run(users, database) }
+        if options.parts.contains("batches") { try BatchMeasurement(options, folder: folder).run(users, database) }
         if options.parts.contains("mixed") { try MixedMeasurement(options, folder: folder).run(users, database) }
         if options.parts.contains("licences") { try LicenceMeasurement(options, folder: folder).run(users, database) }
         Self.remove(database)

@@ -16,28 +16,34 @@ static const unsigned char file_3[] = {
 #embed "../../schema/postgres/0002_ids_by_value.sql"
 };
 static const unsigned char file_4[] = {
-#embed "../../schema/sqlite/0001_initial.sql"
+#embed "../../schema/postgres/0003_counts_by_batch.sql"
 };
 static const unsigned char file_5[] = {
-#embed "../../schema/sqlite/0002_link_since.sql"
+#embed "../../schema/sqlite/0001_initial.sql"
 };
 static const unsigned char file_6[] = {
-#embed "../../schema/sqlite/0003_mentions.sql"
+#embed "../../schema/sqlite/0002_link_since.sql"
 };
 static const unsigned char file_7[] = {
-#embed "../../schema/sqlite/0004_counts_and_replay.sql"
+#embed "../../schema/sqlite/0003_mentions.sql"
 };
 static const unsigned char file_8[] = {
-#embed "../../schema/sqlite/0005_outbox.sql"
+#embed "../../schema/sqlite/0004_counts_and_replay.sql"
 };
 static const unsigned char file_9[] = {
-#embed "../../schema/sqlite/0006_licenses.sql"
+#embed "../../schema/sqlite/0005_outbox.sql"
 };
 static const unsigned char file_10[] = {
-#embed "../../schema/sqlite/0007_provider_tasks.sql"
+#embed "../../schema/sqlite/0006_licenses.sql"
 };
 static const unsigned char file_11[] = {
+#embed "../../schema/sqlite/0007_provider_tasks.sql"
+};
+static const unsigned char file_12[] = {
 #embed "../../schema/sqlite/0008_ids_by_value.sql"
+};
+static const unsigned char file_13[] = {
+#embed "../../schema/sqlite/0009_counts_by_batch.sql"
 };
 #define EMBEDDED_BYTES
 #include "../../providers/embedded.inc"
@@ -48,14 +54,16 @@ static const struct embedded_file files[] = {
     {"schema/openapi.json", file_1, sizeof file_1},
     {"schema/postgres/0001_initial.sql", file_2, sizeof file_2},
     {"schema/postgres/0002_ids_by_value.sql", file_3, sizeof file_3},
-    {"schema/sqlite/0001_initial.sql", file_4, sizeof file_4},
-    {"schema/sqlite/0002_link_since.sql", file_5, sizeof file_5},
-    {"schema/sqlite/0003_mentions.sql", file_6, sizeof file_6},
-    {"schema/sqlite/0004_counts_and_replay.sql", file_7, sizeof file_7},
-    {"schema/sqlite/0005_outbox.sql", file_8, sizeof file_8},
-    {"schema/sqlite/0006_licenses.sql", file_9, sizeof file_9},
-    {"schema/sqlite/0007_provider_tasks.sql", file_10, sizeof file_10},
-    {"schema/sqlite/0008_ids_by_value.sql", file_11, sizeof file_11},
+    {"schema/postgres/0003_counts_by_batch.sql", file_4, sizeof file_4},
+    {"schema/sqlite/0001_initial.sql", file_5, sizeof file_5},
+    {"schema/sqlite/0002_link_since.sql", file_6, sizeof file_6},
+    {"schema/sqlite/0003_mentions.sql", file_7, sizeof file_7},
+    {"schema/sqlite/0004_counts_and_replay.sql", file_8, sizeof file_8},
+    {"schema/sqlite/0005_outbox.sql", file_9, sizeof file_9},
+    {"schema/sqlite/0006_licenses.sql", file_10, sizeof file_10},
+    {"schema/sqlite/0007_provider_tasks.sql", file_11, sizeof file_11},
+    {"schema/sqlite/0008_ids_by_value.sql", file_12, sizeof file_12},
+    {"schema/sqlite/0009_counts_by_batch.sql", file_13, sizeof file_13},
 #include "../../providers/embedded.inc"
 };
 

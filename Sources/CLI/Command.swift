@@ -68,6 +68,20 @@ struct Option {
         envFile,
     ]
 
+    /// Of commands for which it matters where a gateway reads.
+    static let replica: [Option] = [
+        Option(
+            name: "database-replica",
+            value: "ADDRESS",
+            summary: "standby for reads, postgres://… (GATEWAY_DATABASE_REPLICA, default none)"
+        ),
+        Option(
+            name: "database-replica-lag",
+            value: "SECONDS",
+            summary: "no reads of it further behind (GATEWAY_DATABASE_REPLICA_LAG, default 5)"
+        ),
+    ]
+
     static let envFile = Option(
         name: "env-file",
         value: "FILE",

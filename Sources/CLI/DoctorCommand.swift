@@ -18,7 +18,7 @@ enum DoctorCommand: Command {
             Option(name: "url", value: "URL", summary: "where to look for a running gateway"),
             Option(name: "providers", value: "DIR", summary: "folder of further manifests (GATEWAY_PROVIDERS)"),
             .json,
-        ] + ManifestTrialReport.options + Option.configuration
+        ] + ManifestTrialReport.options + Option.replica + Option.configuration
     static let note =
         "Give it what serve is given. It changes nothing; its status is 1 when something is broken."
     static let examples = [

@@ -25,7 +25,7 @@ enum ServeCommand: Command {
                 summary: "operators' routes and /metrics here, and only here (GATEWAY_ADMIN_LISTEN)"
             ),
             Option(name: "providers", value: "DIR", summary: "folder of further manifests (GATEWAY_PROVIDERS)"),
-        ] + Option.configuration
+        ] + Option.replica + Option.configuration
     static let examples = ["serve --env-file gateway.env", "serve --listen 0.0.0.0:8080 --database data/gateway.db"]
 
     static func run(_ arguments: Arguments) throws(CommandError) -> ExitStatus {

@@ -57,6 +57,14 @@ static inline EVP_PKEY *openssl_rsa_public_key(const unsigned char *modulus, int
     return key;
 }
 
+/// Gives an HMAC its key and SHA-256. Here because the parameter keeps a pointer to the digest's name, as above.
+static inline int openssl_hmac_begin(EVP_MAC_CTX *context, const unsigned char *key, size_t key_count) {
+    char digest[] = "SHA256";
+    OSSL_PARAM parameters[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
+                               OSSL_PARAM_construct_end()};
+    return EVP_MAC_init(context, key, key_count, parameters);
+}
+
 /// SHA-256 of two pieces, one behind the other, in no memory but the stack's. OpenSSL's newer interface (EVP) asks the allocator
 /// for every digest, and the gate makes one with every request; this one is deprecated there, and does the same.
 static inline void copenssl_sha256(

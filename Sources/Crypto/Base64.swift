@@ -30,13 +30,25 @@ public enum Base64 {
     /// The URL alphabet without padding and nothing else (RFC 7515 section 2): one text for one value, so that a signed
     /// text has one form. Nil for anything else.
     public static func decodeURL(_ text: some Collection<UInt8>) -> [UInt8]? {
+        let text = ContiguousArray(text)
         guard text.count % 4 != 1 else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count / 4 * 3 + 2)
+        // What is no digit is told by the top bit of its value, and looked at once for four of them.
+        let whole = text.count / 4 * 4
+        for place in stride(from: 0, to: whole, by: 4) {
+            let (first, second) = (urlValues[Int(text[place])], urlValues[Int(text[place + 1])])
+            let (third, fourth) = (urlValues[Int(text[place + 2])], urlValues[Int(text[place + 3])])
+            guard (first | second | third | fourth) & 0x80 == 0 else { return nil }
+            bytes.append(first << 2 | second >> 4)
+            bytes.append(second << 4 | third >> 2)
+            bytes.append(third << 6 | fourth)
+        }
         var (bits, count): (UInt32, UInt32) = (0, 0)
-        for character in text {
-            guard let value = value(ofURL: character) else { return nil }
-            bits = bits << 6 | value
+        for character in text[whole...] {
+            let value = urlValues[Int(character)]
+            guard value & 0x80 == 0 else { return nil }
+            bits = bits << 6 | UInt32(value)
             count += 6
             if count >= 8 {
                 count -= 8
@@ -47,6 +59,9 @@ public enum Base64 {
         // What is left over of the last digit is zero in the one right spelling.
         return bits == 0 ? bytes : nil
     }
+
+    /// The value of each byte as a digit; 255 for what is none.
+    private static let urlValues: [UInt8] = (0...UInt8.max).map { value(ofURL: $0).map { UInt8($0) } ?? 255 }
 
     private static func value(ofURL character: UInt8) -> UInt32? {
         switch character {

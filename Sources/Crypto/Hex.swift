@@ -14,18 +14,14 @@ public enum Hex {
 
     /// Nil when the text is not pairs of hexadecimal digits.
     public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+        // A copy, because a generic function asks for each digit in several calls.
+        let text = ContiguousArray(text)
         guard text.count % 2 == 0 else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count / 2)
-        var high: UInt8?
-        for character in text {
-            guard let value = value(of: character) else { return nil }
-            if let first = high {
-                bytes.append(first << 4 | value)
-                high = nil
-            } else {
-                high = value
-            }
+        for place in stride(from: 0, to: text.count, by: 2) {
+            guard let high = value(of: text[place]), let low = value(of: text[place + 1]) else { return nil }
+            bytes.append(high << 4 | low)
         }
         return bytes
     }

@@ -51,6 +51,29 @@ public enum Effect: Hashable, Sendable {
     case claim(provider: ProviderID, externalID: String, user: UserID)
 }
 
+extension NormalizedEvent {
+    /// The same effects with everything about one purchase in one piece and nothing twice: several places of a provider's event
+    /// may speak of the same.
+    public var effectsTogether: [Effect] {
+        var together: [Effect] = []
+        var places: [PurchaseReference: Int] = [:]
+        var seen: Set<Effect> = []
+        for effect in effects {
+            guard case .facts(let reference, let facts) = effect else {
+                if seen.insert(effect).inserted { together.append(effect) }
+                continue
+            }
+            if let place = places[reference], case .facts(_, let earlier) = together[place] {
+                together[place] = .facts(reference, earlier + facts.filter { !earlier.contains($0) })
+            } else {
+                places[reference] = together.count
+                together.append(effect)
+            }
+        }
+        return together
+    }
+}
+
 /// The ids by which an event names a purchase. All of them name the same one.
 public struct PurchaseReference: Hashable, Sendable {
     public var environment: StoreEnvironment

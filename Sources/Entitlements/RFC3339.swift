@@ -7,12 +7,21 @@ extension UnixMillis {
     /// Reads `date-time` of RFC 3339 section 5.6: a fraction of any length (cut to milliseconds), `Z` or an offset,
     /// letters in either case. Nil for anything else, also for days and hours that do not exist; second 60 is read as the
     /// next minute's first moment.
-    public init?(rfc3339 text: some StringProtocol) {
-        self.init(rfc3339: text.utf8)
+    public init?(rfc3339 text: String) {
+        let read = unsafe text.utf8.withContiguousStorageIfAvailable { bytes in
+            // The bytes are held for the length of the call.
+            unsafe UnixMillis(rfc3339: bytes.span)
+        }
+        guard let moment = read ?? UnixMillis(rfc3339: Array(text.utf8)) else { return nil }
+        self = moment
     }
 
-    public init?(rfc3339 bytes: some Collection<UInt8>) {
-        var reader = DigitReader(bytes: ArraySlice(bytes))
+    public init?(rfc3339 bytes: [UInt8]) {
+        self.init(rfc3339: bytes.span)
+    }
+
+    public init?(rfc3339 bytes: Span<UInt8>) {
+        var reader = DigitReader(bytes)
         guard let year = reader.digits(4), reader.skip("-"), let month = reader.digits(2), reader.skip("-"),
             let day = reader.digits(2), reader.skip("T") || reader.skip("t") || reader.skip(" "),
             let hour = reader.digits(2), reader.skip(":"), let minute = reader.digits(2), reader.skip(":"),
@@ -120,14 +129,20 @@ private enum Calendar {
     }
 }
 
-private struct DigitReader {
-    var bytes: ArraySlice<UInt8>
+private struct DigitReader: ~Escapable {
+    private let bytes: Span<UInt8>
+    private var place = 0
 
-    var isAtEnd: Bool { bytes.isEmpty }
+    @_lifetime(copy bytes)
+    init(_ bytes: Span<UInt8>) {
+        self.bytes = bytes
+    }
+
+    var isAtEnd: Bool { place == bytes.count }
 
     mutating func skip(_ character: Unicode.Scalar) -> Bool {
-        guard let first = bytes.first, first == UInt8(ascii: character) else { return false }
-        bytes.removeFirst()
+        guard place < bytes.count, bytes[place] == UInt8(ascii: character) else { return false }
+        place += 1
         return true
     }
 
@@ -152,8 +167,8 @@ private struct DigitReader {
     }
 
     private mutating func digit() -> Int64? {
-        guard let first = bytes.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else { return nil }
-        bytes.removeFirst()
-        return Int64(first - UInt8(ascii: "0"))
+        guard place < bytes.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[place]) else { return nil }
+        defer { place += 1 }
+        return Int64(bytes[place] - UInt8(ascii: "0"))
     }
 }

@@ -27,10 +27,20 @@ public struct UserID: Hashable, Comparable, Sendable {
         let count = text.utf8.count
         guard count >= 1, count <= UserID.bytesMax else { return nil }
         guard !text.utf8.starts(with: UserID.anonymousPrefix.utf8) else { return nil }
-        // Most ids are longer than any word that is refused, and visible ASCII: then only a UUID's case is to be looked at.
-        if count > UserID.longestBlocked, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) {
-            let hasCapitals = count == 36 && text.utf8.contains { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "F") }
-            value = hasCapitals && UserID.isUUID(Array(text.utf8)) ? text.lowercased() : text
+        // Most ids are visible ASCII and longer than any word that is refused: then only a UUID's case is to be looked at.
+        if text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) {
+            if count <= UserID.longestBlocked {
+                let names = unsafe text.utf8.withContiguousStorageIfAvailable { bytes in
+                    // The bytes are held for the length of the call.
+                    unsafe !UserID.namesNobody(bytes.span)
+                }
+                guard names ?? !UserID.namesNobody(Array(text.utf8).span) else { return nil }
+            } else if count == 36, text.utf8.contains(where: { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "F") }),
+                UserID.isUUID(Array(text.utf8))
+            {
+                text = text.lowercased()
+            }
+            value = text
             return
         }
         guard text != ".", text != ".." else { return nil }
@@ -45,6 +55,29 @@ public struct UserID: Hashable, Comparable, Sendable {
             text = text.lowercased()
         }
         value = text
+    }
+
+    /// Whether visible ASCII of at most 16 bytes is one of the words that stand for nobody, or a step of a path.
+    public static func namesNobody(_ bytes: Span<UInt8>) -> Bool {
+        let word = ShortWord(bytes)
+        for refused in refusedWords where refused == word { return true }
+        return false
+    }
+
+    private static let refusedWords = (blocked + [".", ".."]).map { ShortWord(Array($0.utf8).span) }
+
+    /// At most 16 bytes as two numbers, letters in lower case.
+    private struct ShortWord: Equatable {
+        private var first: UInt64 = 0
+        private var second: UInt64 = 0
+
+        init(_ bytes: Span<UInt8>) {
+            for index in bytes.indices {
+                let byte = bytes[index]
+                let isCapital = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z")
+                (first, second) = (first << 8 | second >> 56, second << 8 | UInt64(isCapital ? byte | 0x20 : byte))
+            }
+        }
     }
 
     /// For values that were checked when they were written.
@@ -64,7 +97,13 @@ public struct UserID: Hashable, Comparable, Sendable {
 
     /// Bytes decide, as they do in a database: two ways to write the same letter are two ids.
     public static func == (left: UserID, right: UserID) -> Bool {
-        left.value.utf8.elementsEqual(right.value.utf8)
+        let isSame: Bool?? = unsafe left.value.utf8.withContiguousStorageIfAvailable { left in
+            unsafe right.value.utf8.withContiguousStorageIfAvailable { right in
+                unsafe left.count == right.count
+                    && UnsafeRawBufferPointer(left).elementsEqual(UnsafeRawBufferPointer(right))
+            }
+        }
+        return (isSame ?? nil) ?? left.value.utf8.elementsEqual(right.value.utf8)
     }
 
     public func hash(into hasher: inout Hasher) {

@@ -53,11 +53,11 @@ enum AnswerEncoder {
             entitlements(row.body, winner, into: &json)
             tail(version: row.version, updatedAt: row.updatedAt, into: &json)
         case .none:
-            json.raw(
+            json.part(
                 ",\"provider\":null,\"store\":null,\"product_id\":null,\"purchase_id\":null,\"management_url\":null"
             )
             environment(question, into: &json)
-            json.raw(",\"entitlements\":{}")
+            json.part(",\"entitlements\":{}")
             tail(version: 0, updatedAt: nil, into: &json)
         }
         return summary
@@ -87,9 +87,9 @@ enum AnswerEncoder {
     ) -> AnswerSummary {
         let summary = AnswerSummary(version: version)
         head(question, summary, nil, into: &json)
-        json.raw(",\"provider\":null,\"store\":null,\"product_id\":null,\"purchase_id\":null,\"management_url\":null")
+        json.part(",\"provider\":null,\"store\":null,\"product_id\":null,\"purchase_id\":null,\"management_url\":null")
         environment(question, into: &json)
-        json.raw(",\"entitlements\":{}")
+        json.part(",\"entitlements\":{}")
         tail(version: version, updatedAt: updatedAt, into: &json)
         return summary
     }
@@ -130,22 +130,19 @@ enum AnswerEncoder {
         _ winner: RowEntry?,
         into json: inout JSONWriter
     ) {
-        json.raw("{\"user_id\":")
+        json.part("{\"user_id\":")
         json.string(question.user)
-        json.raw(",\"entitlement\":")
+        json.part(",\"entitlement\":")
         json.string(question.entitlement)
-        json.raw(",\"entitled\":")
-        json.bool(summary.isEntitled)
-        json.raw(",\"status\":")
-        json.string(summary.status.name)
-        json.raw(",\"access_until\":")
+        json.part(summary.isEntitled ? ",\"entitled\":true,\"status\":\"" : ",\"entitled\":false,\"status\":\"")
+        json.raw(summary.status.name)
+        json.part("\",\"access_until\":")
         json.time(winner?.end)
-        json.raw(",\"period_end\":")
+        json.part(",\"period_end\":")
         json.time(winner?.periodEnd)
-        json.raw(",\"lifetime\":")
-        json.bool(winner.map { $0.end == nil } ?? false)
-        json.raw(",\"will_renew\":")
-        json.bool(winner?.willRenew ?? false)
+        let isLifetime = winner.map { $0.end == nil } ?? false
+        json.part(isLifetime ? ",\"lifetime\":true,\"will_renew\":" : ",\"lifetime\":false,\"will_renew\":")
+        json.part(winner?.willRenew ?? false ? "true" : "false")
     }
 
     private static func texts(_ winner: RowEntry?, _ body: Span<UInt8>, into json: inout JSONWriter) {
@@ -153,45 +150,45 @@ enum AnswerEncoder {
             guard let place else { return json.null() }
             json.string(body.extracting(place.start..<place.start + place.count))
         }
-        json.raw(",\"provider\":")
+        json.part(",\"provider\":")
         text(winner?.provider, &json)
-        json.raw(",\"store\":")
+        json.part(",\"store\":")
         text(winner?.store, &json)
-        json.raw(",\"product_id\":")
+        json.part(",\"product_id\":")
         text(winner?.product, &json)
-        json.raw(",\"purchase_id\":")
+        json.part(",\"purchase_id\":")
         text(winner?.purchaseID, &json)
-        json.raw(",\"management_url\":")
+        json.part(",\"management_url\":")
         text(winner?.managementURL, &json)
     }
 
     private static func environment(_ question: borrowing AnswerQuestion, into json: inout JSONWriter) {
-        json.raw(
+        json.part(
             question.environment == .production ? ",\"environment\":\"production\"" : ",\"environment\":\"sandbox\""
         )
     }
 
     private static func entitlements(_ body: Span<UInt8>, _ winner: RowEntry?, into json: inout JSONWriter) {
-        json.raw(",\"entitlements\":{")
+        json.part(",\"entitlements\":{")
         var offset = 2
         let count = body.count > 1 ? body[1] : 0
         for index in 0..<count {
             // Most rows have one entry, and it was read already.
             let known = count == 1 ? winner : nil
             guard let entry = known ?? RowEntry(body, at: offset) else { break }
-            if index > 0 { json.raw(",") }
+            if index > 0 { json.part(",") }
             json.string(body.extracting(entry.name.start..<entry.name.start + entry.name.count))
-            json.raw(":")
+            json.part(":")
             json.time(entry.end)
             offset += entry.size
         }
-        json.raw("}")
+        json.part("}")
     }
 
     private static func tail(version: Int64, updatedAt: UnixMillis?, into json: inout JSONWriter) {
-        json.raw(",\"version\":")
+        json.part(",\"version\":")
         json.integer(version)
-        json.raw(",\"updated_at\":")
+        json.part(",\"updated_at\":")
         json.time(updatedAt)
     }
 }

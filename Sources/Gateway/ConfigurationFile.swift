@@ -46,6 +46,7 @@ enum ConfigurationFile {
                 configuration.metricsAreOpen = text == "open"
             case "notify":
                 configuration.receivers = try NotifyReceiver.list(value, file: path, configuration.environment)
+            case "database_replica": try reader.replica(value, into: &configuration)
             case "jwt", "licenses", "cors", "trusted_proxies", "public_url", "claim_by_email":
                 try reader.access(key, value, configuration.environment, into: &configuration.access)
             case "restore":
@@ -92,6 +93,29 @@ enum ConfigurationFile {
                 throw fail("/grace/past_due_days", "expected a number of days from 0 to 365")
             }
             return Int(number)
+        }
+
+        /// What the flags and the environment say wins.
+        func replica(_ value: JSON, into configuration: inout GatewayConfiguration) throws(ConfigurationError) {
+            let pointer = "/database_replica"
+            guard let members = value.object, let address = members["address"]?.string,
+                DatabaseAddress.isPostgres(address)
+            else {
+                throw fail(pointer, "expected an object with an address", hint: "postgres://user@standby:5432/database")
+            }
+            for key in members.keys where key != "address" && key != "lag_seconds" {
+                throw fail("\(pointer)/\(key)", "no such setting")
+            }
+            if configuration.databaseReplica == nil { configuration.databaseReplica = address }
+            guard let lag = members["lag_seconds"] else { return }
+            let possible = GatewayConfiguration.lagSeconds
+            guard let seconds = lag.wholeNumber.flatMap({ Int(exactly: $0) }), possible.contains(seconds) else {
+                throw fail(
+                    "\(pointer)/lag_seconds",
+                    "expected seconds from \(possible.lowerBound) to \(possible.upperBound)"
+                )
+            }
+            if configuration.replicaLag == nil { configuration.replicaLag = seconds }
         }
 
         func products(_ value: JSON) throws(ConfigurationError) -> [ProviderID: [String: EntitlementPolicy.Grant]] {

@@ -12,12 +12,27 @@ enum DatabaseAddress {
         text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")
     }
 
+    /// - Parameter replica: A server that copies it, for reads, and how many seconds that may be behind.
     /// - Throws: When this program cannot use it.
-    static func location(_ text: String) throws(ConfigurationError) -> any DatabaseLocation {
-        guard isPostgres(text) else { return SQLiteLocation(path: text) }
+    static func location(
+        _ text: String,
+        replica: (address: String, lagSeconds: Int)? = nil
+    ) throws(ConfigurationError) -> any DatabaseLocation {
+        guard isPostgres(text) else {
+            if replica == nil { return SQLiteLocation(path: text) }
+            throw ConfigurationError(
+                "database-replica",
+                "a file has no replica",
+                hint: "a replica belongs to a --database on a PostgreSQL server"
+            )
+        }
         #if Postgres
             do throws(StorageError) {
-                return PostgresLocation(try PostgresAddress(text))
+                let address = try PostgresAddress(text)
+                guard let replica else { return PostgresLocation(address) }
+                let copy = try PostgresAddress(replica.address)
+                if copy.isOfSeveral { throw .unavailable("\(copy.name): a replica is one server") }
+                return PostgresLocation(address, replica: (copy, replica.lagSeconds))
             } catch {
                 throw ConfigurationError(
                     "database",

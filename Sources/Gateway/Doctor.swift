@@ -224,6 +224,19 @@ public struct Doctor {
             )
         }
         keys(fromEnvironment, examination.keys)
+        replica(configuration)
+    }
+
+    private mutating func replica(_ configuration: GatewayConfiguration) {
+        guard let found = configuration.location.examineReplica() else { return }
+        guard let problem = found.problem else {
+            return add(
+                "database",
+                .ok,
+                "\(found.name) is a replica of it, for reads while it is at most \(configuration.replicaLagSeconds) s behind"
+            )
+        }
+        add("database", .broken, "\(found.name) is not used for reads: \(problem)", hint: found.hint)
     }
 
     private mutating func keys(_ fromEnvironment: [KeyRing.Key], _ stored: [KeyRecord]) {

@@ -90,6 +90,12 @@ extension GatewayHandler {
         }
         do throws(StorageError) {
             let summary = try encodeAnswer(clock)
+            if readsElsewhere,
+                mustConfirm(summary, known: max(after ?? 0, unsafe Self.version(inTag: ifNoneMatch)))
+            {
+                let (query, tag) = unsafe ([UInt8](query), ifNoneMatch.map { unsafe [UInt8]($0) })
+                return waitForRow(ticket, .answer(query: query, ifNoneMatch: tag), isNewest: true, &response)
+            }
             if wait > 0, !isStopping, summary.version <= after ?? 0 {
                 let poll = LongPoll(
                     ticket: ticket,
@@ -214,6 +220,24 @@ extension GatewayHandler {
             if isEqual { return true }
         }
         return false
+    }
+
+    /// The version in a tag of ours; 0 in any other.
+    private static func version(inTag tag: UnsafeRawBufferPointer?) -> Int64 {
+        guard let tag = unsafe tag else { return 0 }
+        var version: Int64 = 0
+        var digits = 0
+        for index in 0..<tag.count {
+            let byte = unsafe tag[index]
+            if (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte), digits < 18 {
+                version = version * 10 + Int64(byte - UInt8(ascii: "0"))
+                digits += 1
+            } else if digits > 0 || byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "W") && byte != UInt8(ascii: "/")
+            {
+                break
+            }
+        }
+        return version
     }
 
     // MARK: - Parameters

@@ -30,6 +30,9 @@ extension GatewayHandler {
         }
         do throws(StorageError) {
             let summary = try encodeAnswer(question.moment)
+            if mustConfirm(summary, known: 0) {
+                return waitForRow(ticket, .gate(query: unsafe [UInt8](query)), isNewest: true, &response)
+            }
             if let lapsed = summary.lapsedAt { recheck(lapsed, question.moment) }
             guard summary.isEntitled else {
                 write(.notEntitled, &response)

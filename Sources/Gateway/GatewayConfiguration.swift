@@ -10,6 +10,11 @@ public struct GatewayConfiguration: Sendable {
     private(set) var database = "gateway.db"
     /// Where that is.
     private(set) var location: any DatabaseLocation = SQLiteLocation(path: "gateway.db")
+    /// A server that copies the database, for reads; nil for none.
+    var databaseReplica: String?
+    /// More seconds than this behind, and the replica is not asked.
+    var replicaLagSeconds: Int { replicaLag ?? 5 }
+    var replicaLag: Int?
     /// PEM files to speak TLS with; nil for plain HTTP.
     public var tls: TLSFiles?
     /// The settings file that was read; nil when there is none.
@@ -31,6 +36,8 @@ public struct GatewayConfiguration: Sendable {
     public var environment: EnvironmentVariables
     /// Settings that are known but have no effect in this version; the start says so.
     public var withoutEffect: [String] = []
+
+    static let lagSeconds = 1...300
 
     /// Reads flags, then the environment, then `gateway.json`.
     ///
@@ -65,9 +72,23 @@ public struct GatewayConfiguration: Sendable {
             }
             payloadDays = days
         }
+        databaseReplica = setting("database-replica", "GATEWAY_DATABASE_REPLICA")
+        if let lag = setting("database-replica-lag", "GATEWAY_DATABASE_REPLICA_LAG") {
+            guard let seconds = Int(lag), Self.lagSeconds.contains(seconds) else {
+                throw ConfigurationError(
+                    "database-replica-lag",
+                    "expected seconds from \(Self.lagSeconds.lowerBound) to \(Self.lagSeconds.upperBound)",
+                    hint: "not set, it is \(replicaLagSeconds)"
+                )
+            }
+            replicaLag = seconds
+        }
         if readsFile { try ConfigurationFile.read(setting("config", "GATEWAY_CONFIG"), into: &self) }
         if database.hasPrefix("sqlite:") { database = String(database.dropFirst(7)) }
-        location = try DatabaseAddress.location(database)
+        location = try DatabaseAddress.location(
+            database,
+            replica: databaseReplica.map { (address: $0, lagSeconds: replicaLagSeconds) }
+        )
     }
 
     /// Puts back the settings that a running gateway cannot change; the names of those that had another value.
@@ -76,6 +97,9 @@ public struct GatewayConfiguration: Sendable {
         if listen != running.listen { kept.append("listen") }
         if adminListen != running.adminListen { kept.append("admin-listen") }
         if database != running.database { kept.append("database") }
+        if databaseReplica != running.databaseReplica || replicaLagSeconds != running.replicaLagSeconds {
+            kept.append("database-replica")
+        }
         if receivers != running.receivers { kept.append("notify") }
         if payloadDays != running.payloadDays { kept.append("GATEWAY_PAYLOAD_DAYS") }
         kept += access.differences(from: running.access)
@@ -86,6 +110,7 @@ public struct GatewayConfiguration: Sendable {
         }
         (listen, adminListen, database) = (running.listen, running.adminListen, running.database)
         location = running.location
+        (databaseReplica, replicaLag) = (running.databaseReplica, running.replicaLag)
         (receivers, payloadDays, access) = (running.receivers, running.payloadDays, running.access)
         return kept
     }

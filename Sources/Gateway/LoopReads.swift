@@ -24,7 +24,7 @@ struct RowKey: Hashable, Sendable {
 
 /// What was read elsewhere for a loop.
 enum ReadValue: Sendable {
-    case rows([RowKey: RowCopy])
+    case rows([RowKey: FoundRow])
     case view(any Sendable)
 }
 
@@ -32,7 +32,8 @@ enum ReadValue: Sendable {
 enum WaitingRead {
     /// The same question again, with the row at hand.
     case question(ReplyTicket, AnswerQuestion, lookup: [UInt8], RowContinuation)
-    case queries(ReplyTicket, AnswerQuestion, [UserID], asked: [[UInt8]])
+    /// - Parameter known: Rows that need not be read again.
+    case queries(ReplyTicket, AnswerQuestion, [UserID], asked: [[UInt8]], known: [RowKey: FoundRow])
     case view(ReplyTicket, (GatewayHandler, any Sendable, inout Response) throws(StorageError) -> Disposition)
     case poll(ReplyTicket, isOver: Bool)
     /// What another thread has told, again.
@@ -40,7 +41,8 @@ enum WaitingRead {
 
     var ticket: ReplyTicket {
         switch self {
-        case .question(let ticket, _, _, _), .queries(let ticket, _, _, _), .view(let ticket, _), .poll(let ticket, _),
+        case .question(let ticket, _, _, _), .queries(let ticket, _, _, _, _), .view(let ticket, _),
+            .poll(let ticket, _),
             .message(let ticket, _):
             ticket
         }
@@ -61,7 +63,7 @@ struct LoopReads {
     /// Nil where the loop reads itself.
     let thread: ReadThread?
     /// Rows that were read for what is being handled just now.
-    var fetched: [RowKey: RowCopy] = [:]
+    var fetched: [RowKey: FoundRow] = [:]
     private var waiting: [Int: WaitingRead] = [:]
     private var last = 0
 
@@ -117,13 +119,20 @@ extension GatewayHandler {
     // MARK: - Rows
 
     /// Lets a request wait for the row of the user that stands in `lookup`.
-    func waitForRow(_ ticket: ReplyTicket, _ then: RowContinuation, _ response: inout Response) -> Disposition {
+    ///
+    /// - Parameter isNewest: As the last commit has left it; else a copy of the database may answer.
+    func waitForRow(
+        _ ticket: ReplyTicket,
+        _ then: RowContinuation,
+        isNewest: Bool = false,
+        _ response: inout Response
+    ) -> Disposition {
         let key = RowKey(
             user: UserID(unchecked: String(decoding: lookup, as: UTF8.self)),
             environment: question.environment
         )
         let number = reads.wait(for: .question(ticket, question, lookup: lookup, then))
-        return ask(.init(number: number, work: .rows([key])), &response)
+        return ask(.init(number: number, work: .rows([key], isNewest: isNewest)), &response)
     }
 
     func waitForRows(
@@ -133,9 +142,42 @@ extension GatewayHandler {
         _ response: inout Response
     ) -> Disposition {
         let environment = question.environment
-        let number = reads.wait(for: .queries(ticket, question, users, asked: asked))
+        let number = reads.wait(for: .queries(ticket, question, users, asked: asked, known: [:]))
         let keys = users.map { RowKey(user: $0, environment: environment) }
-        return ask(.init(number: number, work: .rows(keys)), &response)
+        return ask(.init(number: number, work: .rows(keys, isNewest: false)), &response)
+    }
+
+    // MARK: - What a copy of the database has said
+
+    /// Whether the answer just worked out is to be asked of the primary before anybody hears of it: a copy that is behind may
+    /// say no to somebody who has just paid, and may know less than whoever asks.
+    ///
+    /// - Parameter known: The version that the one who asks knows of.
+    func mustConfirm(_ summary: AnswerSummary, known: Int64) -> Bool {
+        guard readsElsewhere, let row = reads.fetched[rowOfQuestion], !row.isNewest else { return false }
+        guard !summary.isEntitled || summary.version < known else { return false }
+        context.store.replica?.confirmations.add()
+        return true
+    }
+
+    /// Asks the primary for those of the users to whom a copy says no; nil when there is none.
+    func confirm(
+        _ ticket: ReplyTicket,
+        _ users: [UserID],
+        asked: [[UInt8]],
+        doubtful: [UserID],
+        _ response: inout Response
+    ) -> Disposition? {
+        guard !doubtful.isEmpty else { return nil }
+        context.store.replica?.confirmations.add(doubtful.count)
+        let environment = question.environment
+        let number = reads.wait(for: .queries(ticket, question, users, asked: asked, known: reads.fetched))
+        let keys = doubtful.map { RowKey(user: $0, environment: environment) }
+        return ask(.init(number: number, work: .rows(keys, isNewest: true)), &response)
+    }
+
+    var rowOfQuestion: RowKey {
+        RowKey(user: UserID(unchecked: String(decoding: lookup, as: UTF8.self)), environment: question.environment)
     }
 
     private func ask(_ read: ReadThread.Read, _ response: inout Response) -> Disposition {
@@ -147,12 +189,8 @@ extension GatewayHandler {
 
     /// The row of the question, when it was read for what is being handled.
     func fetchedRow() throws(StorageError) -> RowCopy {
-        let key = RowKey(
-            user: UserID(unchecked: String(decoding: lookup, as: UTF8.self)),
-            environment: question.environment
-        )
-        guard let row = reads.fetched[key] else { throw .unavailable("a row was not read in time") }
-        return row
+        guard let row = reads.fetched[rowOfQuestion] else { throw .unavailable("a row was not read in time") }
+        return row.copy
     }
 
     /// Looks at a waiting poll when its row is there. False when that could not be asked for.
@@ -162,7 +200,7 @@ extension GatewayHandler {
             environment: poll.question.environment
         )
         let number = reads.wait(for: .poll(poll.ticket, isOver: isOver))
-        if reads.thread?.ask(.init(number: number, work: .rows([key]))) == true { return true }
+        if reads.thread?.ask(.init(number: number, work: .rows([key], isNewest: true))) == true { return true }
         _ = reads.take(number)
         return false
     }
@@ -173,7 +211,7 @@ extension GatewayHandler {
             return false
         }
         let number = reads.wait(for: .message(ticket, message))
-        if reads.thread?.ask(.init(number: number, work: .rows(keys))) == true { return true }
+        if reads.thread?.ask(.init(number: number, work: .rows(keys, isNewest: true))) == true { return true }
         _ = reads.take(number)
         return false
     }
@@ -242,10 +280,11 @@ extension GatewayHandler {
             }
             // A change that came between this read and the wait was told to nobody: one more look.
             if let poll = polls[ticket] { _ = look(later: poll, isOver: false) }
-        case (.queries(let ticket, let asked, let users, let ids), _):
+        case (.queries(let ticket, let asked, let users, let ids, let known), _):
+            reads.fetched.merge(known) { new, _ in new }
             resume(ticket, replies) { response in
                 question = asked
-                return answer(users, asked: ids, &response)
+                return answer(users, asked: ids, &response, ticket)
             }
         case (.poll(let ticket, let isOver), _):
             if let poll = polls[ticket] { look(poll, isOver: isOver, replies) }

@@ -44,6 +44,7 @@ extension MetricsText {
         requests(services.measurements)
         webhooks(services.measurements)
         writer(services.store)
+        replica(services.store.replica)
         switch result {
         case .success(let result):
             counts(result.counts)
@@ -181,6 +182,24 @@ extension MetricsText {
         }
         metric("gateway_rows_changed_total", .counter, "Rows of users that were written.") {
             $0.value(measured.rowsChanged.value)
+        }
+    }
+
+    /// Not told where there is no copy.
+    fileprivate mutating func replica(_ replica: ReplicaMeasurements?) {
+        guard let replica else { return }
+        metric("gateway_replica_in_use", .gauge, "Whether reads go to the replica of the database.") {
+            $0.value(replica.isInUse ? 1 : 0)
+        }
+        metric("gateway_replica_lag_seconds", .gauge, "How far the replica may be behind; not told while not known.") {
+            if let seconds = replica.lagSeconds { $0.value(seconds) }
+        }
+        metric("gateway_rows_read_total", .counter, "Rows read for answers, by the server that gave them.") {
+            $0.value(replica.rowsOfReplica.value, ["server": "replica"])
+            $0.value(replica.rowsOfPrimary.value, ["server": "primary"])
+        }
+        metric("gateway_replica_confirmations_total", .counter, "Answers that the primary was asked for once more.") {
+            $0.value(replica.confirmations.value)
         }
     }
 

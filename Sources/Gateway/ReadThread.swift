@@ -11,7 +11,8 @@ final class ReadThread: Sendable {
     }
 
     enum Work: Sendable {
-        case rows([RowKey])
+        /// - Parameter isNewest: As the last commit has left them; else a copy of the database may answer.
+        case rows([RowKey], isNewest: Bool)
         case view(@Sendable (Views) throws(StorageError) -> any Sendable)
     }
 
@@ -48,17 +49,19 @@ final class ReadThread: Sendable {
         }
         while mailbox.wait(milliseconds: nil) {
             mailbox.drain(into: &reads)
-            var rows: [(number: Int, keys: [RowKey])] = []
+            var rows: [(number: Int, keys: [RowKey], isNewest: Bool)] = []
             var count = 0
             func readRows() {
                 guard !rows.isEmpty else { return }
                 defer { (rows, count) = ([], 0) }
                 do throws(StorageError) {
-                    let keys = rows.flatMap(\.keys)
-                    let found = try open().reader.rowCopies(of: keys.map { ($0.user, $0.environment) })
+                    let questions = rows.flatMap { _, keys, isNewest in
+                        keys.map { RowQuestion(user: $0.user, environment: $0.environment, isNewest: isNewest) }
+                    }
+                    let found = try open().reader.rows(questions)
                     var place = 0
-                    for (number, keys) in rows {
-                        var copies: [RowKey: RowCopy] = [:]
+                    for (number, keys, _) in rows {
+                        var copies: [RowKey: FoundRow] = [:]
                         for key in keys {
                             copies[key] = found[place]
                             place += 1
@@ -66,12 +69,12 @@ final class ReadThread: Sendable {
                         _ = loop.post(.read(number, .success(.rows(copies))))
                     }
                 } catch {
-                    for (number, _) in rows { _ = loop.post(.read(number, .failure(error))) }
+                    for (number, _, _) in rows { _ = loop.post(.read(number, .failure(error))) }
                 }
             }
             for read in reads {
-                guard case .rows(let keys) = read.work else { continue }
-                rows.append((read.number, keys))
+                guard case .rows(let keys, let isNewest) = read.work else { continue }
+                rows.append((read.number, keys, isNewest))
                 count += keys.count
                 if count >= rowsMax { readRows() }
             }

@@ -134,11 +134,14 @@ extension UserID {
     /// Brings a decoded id into its kept form in place; false when it is none. Makes no text for the ids that most sellers
     /// use: printable ASCII, a UUID or not.
     static func normalize(_ bytes: inout [UInt8]) -> Bool {
-        // No word that stands for nobody is longer, and texts of at most 15 bytes take no memory of their own.
+        // No word that stands for nobody is longer.
         let longestBlocked = 15
         let seen = unsafe bytes.withUnsafeBytes { unsafe RequestTarget.signs(in: $0) }
         if seen.arePlain, !bytes.isEmpty, bytes.count <= UserID.bytesMax {
-            if bytes.count <= longestBlocked { return UserID(String(decoding: bytes, as: UTF8.self)) != nil }
+            if bytes.count <= longestBlocked {
+                // The prefix alone is as long as that.
+                return !UserID.namesNobody(bytes.span) && !bytes.starts(with: UserID.anonymousPrefix.utf8)
+            }
             // Only capital letters of a UUID would be changed.
             guard bytes.count == 36, seen.haveCapitals, isUUID(bytes) else { return true }
             for index in bytes.indices where bytes[index] >= UInt8(ascii: "A") && bytes[index] <= UInt8(ascii: "F") {

@@ -150,7 +150,7 @@ extension GatewayHandler {
 
     /// A row that was read together with something else.
     private func note(_ row: RowCopy?, of user: UserID) {
-        if let row { reads.fetched[RowKey(user: user, environment: .production)] = row }
+        if let row { reads.fetched[RowKey(user: user, environment: .production)] = FoundRow(row, isNewest: true) }
     }
 
     // MARK: - Signed in

@@ -11,6 +11,9 @@
         /// Without the password and without options.
         package let name: String
         let database: String
+        /// Where it is, when the address names several servers.
+        private let hosts: [String]
+        private let ports: [String]
 
         /// - Throws: `.unavailable` with what is off.
         package init(_ url: String) throws(StorageError) {
@@ -31,9 +34,29 @@
             }
             self.url = url
             database = values["dbname"] ?? ""
+            func list(_ keyword: String) -> [String] {
+                (values[keyword] ?? "").split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            }
+            // Servers that are told apart by their addresses of the network keep the order they were given in.
+            hosts = values["hostaddr"] == nil ? list("host") : []
+            ports = list("port")
             let user = values["user"].map { $0 + "@" } ?? ""
             let port = values["port"].map { ":" + $0 } ?? ""
             name = "postgres://\(user)\(values["host"] ?? "")\(port)/\(values["dbname"] ?? "")"
+        }
+
+        /// Whether it names more than one server.
+        package var isOfSeveral: Bool { hosts.count > 1 || url.contains("hostaddr=") && url.contains(",") }
+
+        /// The same servers with another one first; nil where there is one.
+        func hosts(beginningAt first: Int) -> (hosts: String?, ports: String?) {
+            guard hosts.count > 1, first % hosts.count > 0 else { return (nil, nil) }
+            func turned(_ list: [String]) -> String {
+                let start = first % list.count
+                return (list[start...] + list[..<start]).joined(separator: ",")
+            }
+            // One port counts for all of them.
+            return (turned(hosts), ports.count == hosts.count ? turned(ports) : nil)
         }
 
         package static func isOne(_ text: String) -> Bool {

@@ -7,9 +7,11 @@
     /// A database on a PostgreSQL server.
     package struct PostgresLocation: DatabaseLocation {
         package let address: PostgresAddress
+        /// A server that copies it, and how many seconds that may be behind.
+        package let replica: (address: PostgresAddress, lagSeconds: Int)?
 
-        package init(_ address: PostgresAddress) {
-            self.address = address
+        package init(_ address: PostgresAddress, replica: (address: PostgresAddress, lagSeconds: Int)? = nil) {
+            (self.address, self.replica) = (address, replica)
         }
 
         package var name: String { address.name }
@@ -35,6 +37,21 @@
             try PostgresMigrations.pending(in: PostgresDatabase(address, .reading)).map(\.name)
         }
 
+        package func examineReplica() -> ReplicaExamination? {
+            guard let replica else { return nil }
+            var found = ReplicaExamination(name: replica.address.name)
+            do throws(StorageError) {
+                let copy = try ReplicaPosition.ofReplica(try PostgresDatabase(replica.address, .watching))
+                let primary = try ReplicaPosition.ofPrimary(try PostgresDatabase(address, .watching))
+                if let problem = ReplicaWatch.problem(primary, copy) {
+                    (found.problem, found.hint) = (problem.reason, problem.hint)
+                }
+            } catch {
+                (found.problem, found.hint) = (error.description, hint)
+            }
+            return found
+        }
+
         package func open(
             policy configured: EntitlementPolicy?,
             receivers: [String]?,
@@ -45,7 +62,13 @@
             _ = try migrate()
             let policy = try prepare(configured, receivers: receivers)
             let (measurements, address, instance) = (WriterMeasurements(), address, PostgresNote.newInstance())
-            let news = try PostgresNews.start(address, instance, listener, onChange)
+            // Commands read what they have written.
+            let copy = listener == nil ? nil : replica.map { PostgresReplica($0.address, lagSeconds: $0.lagSeconds) }
+            let onChange: @Sendable ([ChangedRow]) -> Void = { rows in
+                copy?.changed(rows)
+                onChange(rows)
+            }
+            let news = try PostgresNews.start(address, instance, copy, listener, onChange)
             do throws(StorageError) {
                 let writer = try WriterThread.start { () throws(StorageError) in
                     try SQLWriter(
@@ -56,7 +79,13 @@
                         onChange: onChange
                     )
                 }
-                return PostgresStore(address, writer, news, measurements)
+                do throws(StorageError) {
+                    let watch = try copy.map { copy throws(StorageError) in try ReplicaWatch.start(address, copy) }
+                    return PostgresStore(address, writer, news, copy, watch, measurements)
+                } catch {
+                    writer.close()
+                    throw error
+                }
             } catch {
                 news.stop()
                 throw error

@@ -30,13 +30,14 @@
         static func start(
             _ address: PostgresAddress,
             _ instance: String,
+            _ replica: PostgresReplica?,
             _ listener: (any ChangeListener)?,
             _ onChange: @escaping @Sendable ([ChangedRow]) -> Void
         ) throws(StorageError) -> PostgresNews {
             do throws(SystemError) {
                 let (mailbox, lease) = (try Mailbox<Message>(capacity: 1), Lease())
                 let thread = try WorkerThread.start(name: "news") {
-                    let worker = Worker(address, instance, listener, onChange, lease)
+                    let worker = Worker(address, instance, replica, listener, onChange, lease)
                     while !mailbox.isClosed {
                         if !worker.look() { _ = mailbox.wait(milliseconds: lookMillis) }
                     }
@@ -62,6 +63,7 @@
         private final class Worker {
             private let address: PostgresAddress
             private let instance: String
+            private let replica: PostgresReplica?
             private let listener: (any ChangeListener)?
             private let onChange: @Sendable ([ChangedRow]) -> Void
             private let lease: Lease
@@ -71,11 +73,12 @@
             init(
                 _ address: PostgresAddress,
                 _ instance: String,
+                _ replica: PostgresReplica?,
                 _ listener: (any ChangeListener)?,
                 _ onChange: @escaping @Sendable ([ChangedRow]) -> Void,
                 _ lease: Lease
             ) {
-                (self.address, self.instance, self.listener) = (address, instance, listener)
+                (self.address, self.instance, self.replica, self.listener) = (address, instance, replica, listener)
                 (self.onChange, self.lease) = (onChange, lease)
             }
 
@@ -83,12 +86,19 @@
             func look() -> Bool {
                 do throws(StorageError) {
                     let database = try connected()
-                    if askLease <= .now() { try ask(database) }
+                    if askLease <= .now() {
+                        let asked = MonotonicNanos.now()
+                        try ask(database)
+                        take(database.notifications())
+                        // What was told before the answer has come before it.
+                        replica?.heard(upTo: asked)
+                    }
                     try database.waitForNews(milliseconds: lookMillis)
                     take(database.notifications())
                     return true
                 } catch {
                     database = nil
+                    replica?.heard(upTo: nil)
                     lease.isHeld.store(false, ordering: .releasing)
                     return false
                 }
@@ -99,6 +109,7 @@
                 let opened = try PostgresDatabase(address, .listening)
                 try opened.execute("LISTEN \(PostgresNote.channel)")
                 database = opened
+                askLease = .now()
                 // Whatever was said meanwhile was not heard.
                 listener?.othersWrote()
                 return opened
@@ -122,6 +133,8 @@
             private func take(_ texts: [String]) {
                 let notes = texts.compactMap { PostgresNote($0) }.filter { $0.instance != instance }
                 guard !notes.isEmpty else { return }
+                // A command tells that it has changed something, not what.
+                if notes.contains(where: { $0.instance == PostgresNote.command }) { replica?.everythingChanged() }
                 let changed = notes.flatMap(\.changed)
                 if !changed.isEmpty { onChange(changed) }
                 listener?.othersWrote()

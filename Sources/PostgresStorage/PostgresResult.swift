@@ -41,6 +41,9 @@
             return unsafe String(cString: message)
         }
 
+        /// The first word of what was done: of a COMMIT that had to undo everything it is another one.
+        var command: String { unsafe String(cString: PQcmdStatus(handle)) }
+
         /// Rows that an INSERT, UPDATE or DELETE has changed.
         var changes: Int { unsafe Int(String(cString: PQcmdTuples(handle))) ?? 0 }
 

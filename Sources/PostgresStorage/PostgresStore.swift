@@ -1,5 +1,6 @@
 #if Postgres
     package import Entitlements
+    internal import Platform
     package import SQLStorage
     package import Storage
 
@@ -9,14 +10,20 @@
         private let address: PostgresAddress
         private let writer: WriterThread
         private let news: PostgresNews
+        private let copy: PostgresReplica?
+        private let watch: ReplicaWatch?
         package let measurements: WriterMeasurements
 
         init(
             _ address: PostgresAddress,
             _ writer: WriterThread,
             _ news: PostgresNews,
+            _ copy: PostgresReplica?,
+            _ watch: ReplicaWatch?,
             _ measurements: WriterMeasurements
         ) {
+            self.copy = copy
+            self.watch = watch
             self.address = address
             self.writer = writer
             self.news = news
@@ -25,6 +32,7 @@
 
         package var name: String { address.name }
         package var waiting: Int { writer.waiting }
+        package var replica: ReplicaMeasurements? { copy?.measurements }
         package var hasLease: Bool { news.hasLease }
         package var files: [(file: String, bytes: Int)] { [] }
 
@@ -32,20 +40,27 @@
             writer.submit(command, bytes: bytes, reply)
         }
 
-        package func makeReader() throws(StorageError) -> any SQLReading { try PostgresReader(address) }
+        package func makeReader() throws(StorageError) -> any SQLReading { try PostgresReader(address, copy) }
 
         package func close() {
             writer.close()
             news.stop()
+            watch?.stop()
         }
     }
 
     /// A connection that reads. It comes back by itself when the server does.
     package final class PostgresReader: SQLReading {
         package let database: PostgresDatabase
+        private let replica: PostgresReplica?
+        private let copy: PostgresDatabase?
 
-        init(_ address: PostgresAddress) throws(StorageError) {
+        init(_ address: PostgresAddress, _ replica: PostgresReplica? = nil) throws(StorageError) {
             database = try PostgresDatabase(address, .reading, isPatient: true)
+            self.replica = replica
+            copy = try replica.map { replica throws(StorageError) in
+                try PostgresDatabase(replica.address, .copying, isPatient: true)
+            }
         }
 
         /// Every read sees what was committed before it: no snapshot is kept.
@@ -60,6 +75,45 @@
             """
 
         package func rowCopies(of keys: [(UserID, StoreEnvironment)]) throws(StorageError) -> [RowCopy] {
+            try Self.rowCopies(of: keys, in: database)
+        }
+
+        package func rows(_ questions: [RowQuestion]) throws(StorageError) -> [FoundRow] {
+            guard let replica, let copy else {
+                return try rowCopies(of: questions.map { ($0.user, $0.environment) }).map {
+                    FoundRow($0, isNewest: true)
+                }
+            }
+            var found = [FoundRow?](repeating: nil, count: questions.count)
+            func ask(_ places: [Int], _ database: PostgresDatabase, isNewest: Bool) throws(StorageError) {
+                let keys = places.map { (questions[$0].user, questions[$0].environment) }
+                for (place, row) in zip(places, try Self.rowCopies(of: keys, in: database)) {
+                    found[place] = FoundRow(row, isNewest: isNewest)
+                }
+            }
+            let known = replica.knows(questions)
+            let ofCopy = questions.indices.filter { known[$0] }
+            if !ofCopy.isEmpty {
+                do throws(StorageError) {
+                    try ask(ofCopy, copy, isNewest: false)
+                    replica.measurements.rowsOfReplica.add(ofCopy.count)
+                } catch {
+                    // The primary answers, and all others until the copy is found well again.
+                    replica.found(wholeAt: nil)
+                }
+            }
+            let left = found.indices.filter { found[$0] == nil }
+            if !left.isEmpty {
+                try ask(left, database, isNewest: true)
+                replica.measurements.rowsOfPrimary.add(left.count)
+            }
+            return found.map { $0 ?? FoundRow(.none, isNewest: false) }
+        }
+
+        private static func rowCopies(
+            of keys: [(UserID, StoreEnvironment)],
+            in database: PostgresDatabase
+        ) throws(StorageError) -> [RowCopy] {
             let questions = keys.map { user, environment in
                 [
                     PostgresValue.text(PostgresText.encoded(user.value)),

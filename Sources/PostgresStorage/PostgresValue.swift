@@ -1,6 +1,6 @@
 #if Postgres
     /// A value on its way to the server, with its type, so that nothing is guessed from the statement.
-    enum PostgresValue {
+    enum PostgresValue: Hashable {
         case integer(Int64?)
         case text([UInt8]?)
         case bytes([UInt8]?)

@@ -1,3 +1,4 @@
+internal import Crypto
 internal import Entitlements
 
 /// How a provider proves that a delivery is its own.
@@ -26,7 +27,7 @@ public enum DeliveryCheck: Hashable, Sendable {
 /// A check with its secrets, made ready once at start: per delivery no secret is read again.
 struct ReadyCheck: Sendable {
     private enum Kind {
-        case signature(SignatureScheme, keys: [[UInt8]])
+        case signature(SignatureScheme, keys: [HMACKey])
         case basic(BasicCredentials)
     }
 

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A JSON value (RFC 8259), read by Foundation.
+/// A JSON value (RFC 8259).
 public enum JSON: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -10,12 +10,24 @@ public enum JSON: Hashable, Sendable {
     case array([JSON])
     case object([String: JSON])
 
-    /// Nil when the bytes are no JSON text: also for invalid UTF-8 and for nesting deeper than Foundation reads.
+    /// Nil when the bytes are no JSON text: also for invalid UTF-8 and for what is nested deeper than ``JSONText/depthMax``.
     public init?(_ bytes: [UInt8]) {
+        guard let text = JSONText(bytes) else { return nil }
+        self = text.root.json
+    }
+
+    /// A text that is written in 16 or 32 bits a letter, which Foundation reads, in UTF-8; nil for any other.
+    static func inUTF8(_ bytes: [UInt8]) -> [UInt8]? {
+        // Every JSON text begins with ASCII: wide letters show by a zero, or by the mark of their order.
+        guard bytes.prefix(4).contains(where: { $0 == 0 || $0 >= 0xFE }) else { return nil }
+        return readByFoundation(bytes)?.bytes
+    }
+
+    static func readByFoundation(_ bytes: [UInt8]) -> JSON? {
         guard let value = try? JSONSerialization.jsonObject(with: Data(bytes), options: [.fragmentsAllowed]) else {
             return nil
         }
-        self.init(foundation: value)
+        return JSON(foundation: value)
     }
 
     private init(foundation value: Any) {

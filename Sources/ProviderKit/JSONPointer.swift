@@ -7,11 +7,11 @@ public struct JSONPointer: Hashable, Sendable {
     private let tokens: [String]
     /// The tokens made ready once, so that nothing of the text is read again for a document.
     private let steps: [Step]
-    private let hasWildcard: Bool
+    let hasWildcard: Bool
 
     private enum Step: Hashable, Sendable {
         /// A member's name, and the place in a list where it can be one (RFC 6901 section 4: digits without a leading zero).
-        case member(String, index: Int?)
+        case member(JSONName, index: Int?)
         case every
     }
 
@@ -33,7 +33,7 @@ public struct JSONPointer: Hashable, Sendable {
             }
         }
         self.tokens = tokens
-        steps = tokens.map { $0 == "*" ? .every : .member($0, index: Self.index($0)) }
+        steps = tokens.map { $0 == "*" ? .every : .member(JSONName($0), index: Self.index($0)) }
         hasWildcard = steps.contains(.every)
     }
 
@@ -62,7 +62,10 @@ public struct JSONPointer: Hashable, Sendable {
     }
 
     /// The values at this place that are there and not null, in the document's order.
-    public func values(in document: JSON, element: JSON?) -> [JSON] {
+    public func values(in document: JSON, element: JSON?) -> [JSON] { all(in: document, element: element) }
+
+    /// The same in a document however it is held.
+    func all<Value: JSONReadable>(in document: Value, element: Value?) -> [Value] {
         guard let root = isRelative ? element : document else { return [] }
         guard hasWildcard else {
             return first(in: root).map { [$0] } ?? []
@@ -78,12 +81,12 @@ public struct JSONPointer: Hashable, Sendable {
     }
 
     /// The value at this place, the first of several.
-    func first(in document: JSON, element: JSON?) -> JSON? {
+    func first<Value: JSONReadable>(in document: Value, element: Value?) -> Value? {
         guard let root = isRelative ? element : document else { return nil }
-        return hasWildcard ? values(in: document, element: element).first : first(in: root)
+        return hasWildcard ? all(in: document, element: element).first : first(in: root)
     }
 
-    private func first(in root: JSON) -> JSON? {
+    private func first<Value: JSONReadable>(in root: Value) -> Value? {
         var current = root
         for step in steps {
             guard case .member(let name, let index) = step, let next = Self.member(of: current, name, index) else {
@@ -94,13 +97,8 @@ public struct JSONPointer: Hashable, Sendable {
         return current.isNull ? nil : current
     }
 
-    private static func member(of value: JSON, _ name: String, _ index: Int?) -> JSON? {
-        switch value {
-        case .object(let members): return members[name]
-        case .array(let elements):
-            guard let index, elements.indices.contains(index) else { return nil }
-            return elements[index]
-        default: return nil
-        }
+    private static func member<Value: JSONReadable>(of value: Value, _ name: JSONName, _ index: Int?) -> Value? {
+        if let member = value.member(name) { return member }
+        return index.flatMap { value.element($0) }
     }
 }

@@ -165,7 +165,9 @@ public struct Manifest: Sendable {
 }
 
 /// How to find one value: the first of several places that is there, out of a list the one to pick, and how to read it.
-public struct ManifestValue: Sendable {
+///
+/// An object, because rules hand it on for every value of every delivery, and its parts would be counted each time.
+public final class ManifestValue: Sendable {
     public enum Pick: String, Sendable {
         case first, max, min
     }
@@ -177,19 +179,38 @@ public struct ManifestValue: Sendable {
         case rfc3339
     }
 
-    public var places: [JSONPointer]
-    public var pick: Pick
-    public var format: TimeFormat?
+    public let places: [JSONPointer]
+    public let pick: Pick
+    public let format: TimeFormat?
     /// Only elements for which this holds; the places are then relative to the element.
-    public var each: JSONPointer?
-    public var condition: ManifestCondition?
+    public let each: JSONPointer?
+    public let condition: ManifestCondition?
     /// Put before the text: keeps ids of different kinds apart.
-    public var prefix: String
+    public let prefix: String
+    /// It can have one value at most.
+    let isSingle: Bool
+
+    init(
+        places: [JSONPointer],
+        pick: Pick = .first,
+        format: TimeFormat? = nil,
+        each: JSONPointer? = nil,
+        condition: ManifestCondition? = nil,
+        prefix: String = ""
+    ) {
+        self.places = places
+        self.pick = pick
+        self.format = format
+        self.each = each
+        self.condition = condition
+        self.prefix = prefix
+        isSingle = each == nil && !places.contains { $0.hasWildcard }
+    }
 }
 
 /// A question about the values of a document.
 public indirect enum ManifestCondition: Sendable {
-    case equals(ManifestValue, [JSON])
+    case equals(ManifestValue, [WantedJSON])
     case isNull(ManifestValue)
     case sameAs(ManifestValue, ManifestValue)
     case lessThan(ManifestValue, ManifestValue)

@@ -80,7 +80,9 @@ extension ManifestAdapter {
 
     /// Makes the question "is this about real money" come out as wanted.
     private func choose(_ environment: StoreEnvironment, _ condition: ManifestCondition, in document: JSON) -> JSON {
-        guard case .equals(let value, let wanted) = condition, let production = wanted.first else { return document }
+        guard case .equals(let value, let wanted) = condition, let production = wanted.first?.json else {
+            return document
+        }
         if environment == .production { return set(production, at: value, in: document, creating: false) }
         let sandbox: JSON
         switch production {

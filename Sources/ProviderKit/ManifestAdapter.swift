@@ -56,46 +56,45 @@ public struct ManifestAdapter: ProviderAdapter {
 
     /// The same, told step by step when there is a trace.
     func normalize(_ delivery: VerifiedDelivery, trace: ManifestTrace?) -> NormalizedEvent {
-        var event = NormalizedEvent(
-            eventID: "sha256:" + Digest.sha256Hex(delivery.body),
-            type: "",
-            occurredAt: nil,
-            environment: nil,
-            effects: []
-        )
-        guard let document = JSON(delivery.body) else {
+        var event = NormalizedEvent(eventID: "", type: "", occurredAt: nil, environment: nil, effects: [])
+        if let document = JSONText(delivery.body)?.root {
+            let reading = ManifestReading(
+                document: document,
+                numberFormat: manifest.event.time.format ?? .seconds
+            )
+            do throws(ReadingFailure) {
+                try normalize(reading, delivery, trace, into: &event)
+            } catch {
+                event.effects = []
+                event.verdict = .quarantined(error.reason)
+            }
+        } else {
             event.verdict = .quarantined("the body is no JSON (\(delivery.body.count) bytes)")
-            return event
         }
-        let reading = ManifestReading(document: document, numberFormat: manifest.event.time.format ?? .seconds)
-        do throws(ManifestReading.Failure) {
-            try normalize(reading, delivery, trace, into: &event)
-        } catch {
-            event.effects = []
-            event.verdict = .quarantined(error.reason)
-        }
+        // What has no id of its own is told apart by its body.
+        if event.eventID.isEmpty { event.eventID = delivery.digestID }
         return event
     }
 
     private func normalize(
-        _ reading: ManifestReading,
+        _ reading: ManifestReading<JSONPart>,
         _ delivery: VerifiedDelivery,
         _ trace: ManifestTrace?,
         into event: inout NormalizedEvent
-    ) throws(ManifestReading.Failure) {
+    ) throws(ReadingFailure) {
         switch manifest.event.id {
         case .value(let value):
             trace?.note(.id, reading.found(value))
             event.eventID = try reading.plain(value)
         case .signedHeader:
-            guard let id = delivery.eventID else { throw ManifestReading.Failure(reason: "the event's id is missing") }
+            guard let id = delivery.eventID else { throw ReadingFailure(reason: "the event's id is missing") }
             event.eventID = id
             trace?.note(.id, "\(id), from the signed header")
-        case .bodyDigest: trace?.note(.id, "\(event.eventID), the digest of the body")
+        case .bodyDigest: trace?.note(.id, "\(delivery.digestID), the digest of the body")
         }
         trace?.note(.type, reading.found(manifest.event.type))
         event.type = try reading.word(manifest.event.type) { rulesByType[$0] != nil }
-        if event.type.isEmpty { throw ManifestReading.Failure(reason: "the event's type is missing") }
+        if event.type.isEmpty { throw ReadingFailure(reason: "the event's type is missing") }
         if let production = manifest.event.production {
             event.environment = reading.holds(production) ? .production : .sandbox
         } else {
@@ -108,12 +107,14 @@ public struct ManifestAdapter: ProviderAdapter {
             return
         }
         guard let time = try reading.time(manifest.event.time) else {
-            throw ManifestReading.Failure(reason: "the event's time is missing")
+            throw ReadingFailure(reason: "the event's time is missing")
         }
         event.occurredAt = time
         trace?.note(.time, "\(reading.found(manifest.event.time)): \(time.rfc3339)")
         let engine = RuleEngine(
-            manifest: manifest,
+            provider: manifest.provider,
+            user: manifest.user,
+            customers: manifest.customers,
             reading: reading,
             time: time,
             environment: event.environment ?? .production,
@@ -133,13 +134,16 @@ public struct ManifestAdapter: ProviderAdapter {
 
 /// Carries out the rules of a manifest on one event.
 private struct RuleEngine {
-    let manifest: Manifest
-    let reading: ManifestReading
+    let provider: ProviderID
+    /// Where the user and the customers stand unless a rule says otherwise.
+    let user: Manifest.UserPlace
+    let customers: [ManifestValue]
+    let reading: ManifestReading<JSONPart>
     let time: UnixMillis
     let environment: StoreEnvironment
     let trace: ManifestTrace?
 
-    typealias Failure = ManifestReading.Failure
+    typealias Failure = ReadingFailure
 
     func effects(of rule: Manifest.Rule) throws(Failure) -> [Effect] {
         var facts: [Fact] = []
@@ -154,10 +158,10 @@ private struct RuleEngine {
         case .link: break
         }
         var effects: [Effect] = []
-        let user = user(rule.user ?? manifest.user)
+        let user = named(in: rule.user ?? user)
         if let user { facts.append(.owner(OwnerStatement(source: rule.owner, at: time, users: [user]))) }
-        for text in try reading.texts(rule.customers ?? manifest.customers) {
-            let customer = CustomerID(provider: manifest.provider, value: text)
+        for text in try reading.texts(rule.customers ?? customers) {
+            let customer = CustomerID(provider: provider, value: text)
             facts.append(.customer(customer))
             trace?.note(.customer, text)
             if let user { effects.append(.link(customer, user)) }
@@ -169,7 +173,7 @@ private struct RuleEngine {
 
     private func identifiers(_ place: Manifest.PurchasePlace) throws(Failure) -> [PurchaseReference.Identifier] {
         func identifier(_ text: String, _ place: Manifest.PurchasePlace.Place) -> PurchaseReference.Identifier {
-            let namespace = manifest.provider.name + (place.kind.map { ":" + $0 } ?? "")
+            let namespace = place.kind.map { provider.name + ":" + $0 } ?? provider.name
             return .init(id: ExternalID(namespace: namespace, value: text), rank: place.rank)
         }
         var found = [identifier(try reading.required(place.id.value), place.id)]
@@ -184,30 +188,30 @@ private struct RuleEngine {
 
     /// The first name that is present decides, whatever stands there: an empty text or a word that stands for nobody names no
     /// user, and nothing after it is tried, because the seller has spoken and a guess could give to somebody else.
-    private func user(_ place: Manifest.UserPlace) -> UserID? {
+    private func named(in place: Manifest.UserPlace) -> UserID? {
         for container in place.metadata {
             for metadata in reading.all(container) {
-                for name in Manifest.UserPlace.names {
-                    guard let value = metadata[name], !value.isNull else { continue }
-                    return named(value, "\(container.places.first?.text ?? "")/\(name)")
+                for name in Self.userNames {
+                    guard let value = metadata.member(name), !value.isNull else { continue }
+                    return named(value, { "\(container.places.first?.text ?? "")/\(name.text)" })
                 }
             }
         }
         for reference in place.references {
-            if let value = reading.first(reference) { return named(value, reference.places.first?.text ?? "") }
+            if let value = reading.first(reference) { return named(value, { reference.places.first?.text ?? "" }) }
         }
         trace?.note(.user, "nobody is named: it is parked until a link of its customer or purchase is known")
         return nil
     }
 
-    private func named(_ value: JSON, _ place: String) -> UserID? {
-        let user: UserID? =
-            switch value {
-            case .string(let text): UserID(text)
-            case .integer(let number): UserID(String(number))
-            case .null, .bool, .number, .array, .object: nil
-            }
-        trace?.note(.user, user.map { "\($0.value), from \(place)" } ?? "\(place) names nobody that can be a user")
+    private static let userNames = Manifest.UserPlace.names.map { JSONName($0) }
+
+    private func named(_ value: JSONPart, _ place: () -> String) -> UserID? {
+        let user = (value.string ?? value.wholeInteger.map { String($0) }).flatMap { UserID($0) }
+        trace?.note(
+            .user,
+            user.map { "\($0.value), from \(place())" } ?? "\(place()) names nobody that can be a user"
+        )
         return user
     }
 
@@ -232,7 +236,7 @@ private struct RuleEngine {
             items: items,
             isOneTime: shape.isOneTime,
             limit: try reading.time(shape.limit),
-            store: manifest.provider.name,
+            store: provider.name,
             managementURL: try shape.managementURL.flatMap { value throws(Failure) in try reading.text(value) }
         )
         if shape.isOneTime { state.purchasedAt = try reading.time(shape.purchasedAt) ?? time }
@@ -285,7 +289,7 @@ private struct RuleEngine {
         let periodEnd = shape.isOneTime ? nil : try reading.time(shape.periodEnd)
         var found: [PurchaseState.Item] = []
         if let items = shape.items {
-            for list in items.each.values(in: reading.document, element: nil) {
+            for list in items.each.all(in: reading.document, element: nil) {
                 for element in list.array ?? [] {
                     var inner = reading
                     inner.element = element

@@ -131,42 +131,41 @@ struct ManifestReader {
     /// A pointer, a list of pointers (the first that is there), or an object with more to say.
     func value(_ json: JSON, _ place: String) throws(ManifestError) -> ManifestValue {
         guard json.object != nil else {
-            return ManifestValue(
-                places: try pointers(json, place),
-                pick: .first,
-                format: nil,
-                each: nil,
-                condition: nil,
-                prefix: ""
-            )
+            return ManifestValue(places: try pointers(json, place))
         }
         var node = try node(json, place)
         let each = node.take("each")
         let inner = each == nil ? self : ofElement
         guard let at = node.take("at") else { throw fail(node.place("at"), "where the value stands") }
-        var value = ManifestValue(
-            places: try inner.pointers(at, node.place("at")),
-            pick: .first,
-            format: nil,
-            each: nil,
-            condition: nil,
-            prefix: ""
-        )
-        if let pick = try text(&node, "pick") {
-            guard let known = ManifestValue.Pick(rawValue: pick) else {
+        let places = try inner.pointers(at, node.place("at"))
+        var pick = ManifestValue.Pick.first
+        if let word = try text(&node, "pick") {
+            guard let known = ManifestValue.Pick(rawValue: word) else {
                 throw fail(node.place("pick"), "first, max or min")
             }
-            value.pick = known
+            pick = known
         }
-        if let format = try text(&node, "format") { value.format = try self.format(format, node.place("format")) }
-        if let each { value.each = try pointer(each, node.place("each")) }
-        if let condition = node.take("where") {
+        let format = try format(&node)
+        let list = try each.map { each throws(ManifestError) in try pointer(each, node.place("each")) }
+        var condition: ManifestCondition?
+        if let json = node.take("where") {
             guard each != nil else { throw fail(node.place("each"), "the list whose elements are meant") }
-            value.condition = try inner.condition(condition, node.place("where"))
+            condition = try inner.condition(json, node.place("where"))
         }
-        value.prefix = try text(&node, "prefix") ?? ""
+        let prefix = try text(&node, "prefix") ?? ""
         try done(node)
-        return value
+        return ManifestValue(
+            places: places,
+            pick: pick,
+            format: format,
+            each: list,
+            condition: condition,
+            prefix: prefix
+        )
+    }
+
+    private func format(_ node: inout Node) throws(ManifestError) -> ManifestValue.TimeFormat? {
+        try text(&node, "format").map { text throws(ManifestError) in try format(text, node.place("format")) }
     }
 
     func format(_ text: String, _ place: String) throws(ManifestError) -> ManifestValue.TimeFormat {
@@ -211,15 +210,8 @@ struct ManifestReader {
         if let any = node.take("any") { found.append(.any(try conditions(any, node.place("any")))) }
         if let not = node.take("not") { found.append(.not(try condition(not, node.place("not")))) }
         if let at = node.take("at") {
-            var value = ManifestValue(
-                places: try pointers(at, node.place("at")),
-                pick: .first,
-                format: nil,
-                each: nil,
-                condition: nil,
-                prefix: ""
-            )
-            if let format = try text(&node, "format") { value.format = try self.format(format, node.place("format")) }
+            let places = try pointers(at, node.place("at"))
+            let value = ManifestValue(places: places, format: try format(&node))
             found += try tests(of: value, &node)
         }
         try done(node)
@@ -236,12 +228,12 @@ struct ManifestReader {
     private func tests(of value: ManifestValue, _ node: inout Node) throws(ManifestError) -> [ManifestCondition] {
         var found: [ManifestCondition] = []
         if let wanted = node.take("equals") {
-            found.append(.equals(value, [try plain(wanted, node.place("equals"))]))
+            found.append(.equals(value, [WantedJSON(try plain(wanted, node.place("equals")))]))
         }
         if let list = try list(&node, "in", of: "values") {
-            var wanted: [JSON] = []
+            var wanted: [WantedJSON] = []
             for (index, element) in list.enumerated() {
-                wanted.append(try plain(element, "\(node.place("in"))/\(index)"))
+                wanted.append(WantedJSON(try plain(element, "\(node.place("in"))/\(index)")))
             }
             found.append(.equals(value, wanted))
         }

@@ -1,37 +1,39 @@
 internal import Entitlements
 
-/// A document and what a manifest says about reading it.
-struct ManifestReading {
-    /// A value that is there but is not what it must be, or is not there and must be.
-    struct Failure: Error {
-        var reason: String
-    }
+/// A value that is there but is not what it must be, or is not there and must be.
+struct ReadingFailure: Error {
+    var reason: String
+}
 
-    let document: JSON
+/// A document and what a manifest says about reading it.
+struct ManifestReading<Value: JSONReadable> {
+    typealias Failure = ReadingFailure
+
+    let document: Value
     /// What a bare number counts when a value does not say.
     let numberFormat: ManifestValue.TimeFormat
     /// The element that relative pointers begin at.
-    var element: JSON?
+    var element: Value?
 
     // MARK: - Values
 
     /// The values of the first place that has any, in order, without nulls.
-    func all(_ value: ManifestValue) -> [JSON] {
+    func all(_ value: ManifestValue) -> [Value] {
         guard let each = value.each else {
             for place in value.places {
-                let found = place.values(in: document, element: element)
+                let found = place.all(in: document, element: element)
                 if !found.isEmpty { return found }
             }
             return []
         }
-        var found: [JSON] = []
-        for list in each.values(in: document, element: element) {
+        var found: [Value] = []
+        for list in each.all(in: document, element: element) {
             for candidate in list.array ?? [list] {
                 var inner = self
                 inner.element = candidate
                 if let condition = value.condition, !inner.holds(condition) { continue }
                 for place in value.places {
-                    let values = place.values(in: document, element: candidate)
+                    let values = place.all(in: document, element: candidate)
                     guard !values.isEmpty else { continue }
                     found += values
                     break
@@ -42,7 +44,7 @@ struct ManifestReading {
     }
 
     /// The first value of the first place that has any.
-    func first(_ value: ManifestValue) -> JSON? {
+    func first(_ value: ManifestValue) -> Value? {
         guard value.each == nil else { return all(value).first }
         for place in value.places {
             if let found = place.first(in: document, element: element) { return found }
@@ -60,20 +62,16 @@ struct ManifestReading {
     }
 
     /// An id may stand alone or as an object with its `id` (an "expanded" object).
-    private func text(_ json: JSON, _ value: ManifestValue) throws(Failure) -> String {
-        switch json {
-        case .string(let text): return text
-        case .integer(let number): return String(number)
-        case .object(let members):
-            if let id = members["id"]?.string, !id.isEmpty { return id }
-        default: break
-        }
-        throw Failure(reason: "\(place(value)) is \(json.kind), not an id")
+    private func text(_ found: Value, _ value: ManifestValue) throws(Failure) -> String {
+        if let text = found.string { return text }
+        if let number = found.wholeInteger { return String(number) }
+        if let id = found.member(.id)?.string, !id.isEmpty { return id }
+        throw Failure(reason: "\(place(value)) is \(found.kind), not an id")
     }
 
     /// A text or a number that is there, and no object that has an id.
     func plain(_ value: ManifestValue) throws(Failure) -> String {
-        if let found = first(value), found.object != nil {
+        if let found = first(value), found.isObject {
             throw Failure(reason: "\(place(value)) is \(found.kind), not an id")
         }
         return try required(value)
@@ -83,7 +81,7 @@ struct ManifestReading {
     func word(_ value: ManifestValue, isKnown: (String) -> Bool) throws(Failure) -> String {
         guard let found = first(value) else { throw Failure(reason: "\(place(value)) is missing") }
         let word = value.prefix + (try text(found, value))
-        guard found.string != nil || found.object == nil && isKnown(word) else {
+        guard found.isText || !found.isObject && isKnown(word) else {
             throw Failure(reason: "\(place(value)) is \(found.kind), not a text")
         }
         return word
@@ -92,12 +90,17 @@ struct ManifestReading {
     func texts(_ values: [ManifestValue]) throws(Failure) -> [String] {
         var found: [String] = []
         for value in values {
-            for json in all(value) {
-                let text = value.prefix + (try text(json, value))
-                if !text.isEmpty, !found.contains(text) { found.append(text) }
+            if value.isSingle {
+                if let only = first(value) { add(value.prefix + (try text(only, value)), &found) }
+            } else {
+                for one in all(value) { add(value.prefix + (try text(one, value)), &found) }
             }
         }
         return found
+    }
+
+    private func add(_ text: String, _ found: inout [String]) {
+        if !text.isEmpty, !found.contains(text) { found.append(text) }
     }
 
     func required(_ value: ManifestValue) throws(Failure) -> String {
@@ -107,9 +110,9 @@ struct ManifestReading {
 
     func time(_ value: ManifestValue?) throws(Failure) -> UnixMillis? {
         guard let value else { return nil }
-        if value.pick == .first { return try first(value).map { json throws(Failure) in try time(json, value) } }
+        if value.pick == .first { return try first(value).map { found throws(Failure) in try time(found, value) } }
         var times: [UnixMillis] = []
-        for json in all(value) { times.append(try time(json, value)) }
+        for found in all(value) { times.append(try time(found, value)) }
         switch value.pick {
         case .first: return times.first
         case .max: return times.max()
@@ -117,9 +120,9 @@ struct ManifestReading {
         }
     }
 
-    private func time(_ json: JSON, _ value: ManifestValue) throws(Failure) -> UnixMillis {
-        if let text = json.string, let time = UnixMillis(rfc3339: text) { return time.clamped }
-        if let number = json.integer {
+    private func time(_ found: Value, _ value: ManifestValue) throws(Failure) -> UnixMillis {
+        if let time = found.time { return time.clamped }
+        if let number = found.integer {
             let time: UnixMillis
             switch value.format ?? numberFormat {
             case .seconds:
@@ -131,14 +134,14 @@ struct ManifestReading {
             }
             if time == time.clamped { return time }
         }
-        throw Failure(reason: "\(place(value)) is \(json.kind) and no time")
+        throw Failure(reason: "\(place(value)) is \(found.kind) and no time")
     }
 
     func amount(_ value: ManifestValue?) throws(Failure) -> Int64? {
-        guard let value, let json = first(value) else { return nil }
-        if let number = json.integer { return number }
-        if let text = json.string, let number = Int64(text) { return number }
-        throw Failure(reason: "\(place(value)) is \(json.kind), not an amount")
+        guard let value, let found = first(value) else { return nil }
+        if let number = found.integer { return number }
+        if let text = found.string, let number = Int64(text) { return number }
+        throw Failure(reason: "\(place(value)) is \(found.kind), not an amount")
     }
 
     // MARK: - Conditions
@@ -146,7 +149,13 @@ struct ManifestReading {
     func holds(_ condition: ManifestCondition) -> Bool {
         switch condition {
         case .equals(let value, let wanted):
-            return wanted.contains(.null) && all(value).isEmpty || all(value).contains { wanted.contains($0) }
+            if value.isSingle {
+                guard let found = first(value) else { return wanted.contains { $0.json.isNull } }
+                return wanted.contains { found.equals($0) }
+            }
+            let all = all(value)
+            return all.isEmpty && wanted.contains { $0.json.isNull }
+                || all.contains { found in wanted.contains { found.equals($0) } }
         case .isNull(let value): return first(value) == nil
         case .sameAs(let left, let right):
             guard let first = comparable(left), let second = comparable(right) else { return false }
@@ -169,18 +178,18 @@ struct ManifestReading {
     /// Times and amounts as numbers; texts that are neither are only ever equal to themselves.
     private func comparable(_ value: ManifestValue) -> Comparable? {
         if value.pick != .first {
-            let numbers = all(value).compactMap { json in
-                if case .number(let number)? = comparable(json) { number } else { nil }
+            let numbers = all(value).compactMap { found in
+                if case .number(let number)? = comparable(found) { number } else { nil }
             }
             return (value.pick == .max ? numbers.max() : numbers.min()).map(Comparable.number)
         }
         return first(value).flatMap(comparable)
     }
 
-    private func comparable(_ json: JSON) -> Comparable? {
-        if let text = json.string {
-            return (Int64(text) ?? UnixMillis(rfc3339: text)?.value).map(Comparable.number) ?? .text(text)
+    private func comparable(_ found: Value) -> Comparable? {
+        if let text = found.string {
+            return (Int64(text) ?? found.time?.value).map(Comparable.number) ?? .text(text)
         }
-        return json.integer.map(Comparable.number)
+        return found.integer.map(Comparable.number)
     }
 }

@@ -68,11 +68,11 @@ extension ManifestAdapter {
 extension ManifestReading {
     /// Where a value was found and what stands there.
     func found(_ value: ManifestValue) -> String {
-        guard let json = first(value) else {
+        guard let found = first(value) else {
             let places = value.places.map(\.text).joined(separator: " or ")
             return "nothing at " + (value.each.map { "\(places) in \($0.text)" } ?? places)
         }
         let place = value.places.first { $0.first(in: document, element: element) != nil } ?? value.places.first
-        return "\((place ?? value.each)?.text ?? "") = \(String(decoding: json.bytes, as: UTF8.self).prefix(120))"
+        return "\((place ?? value.each)?.text ?? "") = \(String(decoding: found.json.bytes, as: UTF8.self).prefix(120))"
     }
 }

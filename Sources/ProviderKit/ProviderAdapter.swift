@@ -38,6 +38,9 @@ public struct VerifiedDelivery: Sendable {
         self.eventID = eventID
         self.receivedAt = receivedAt
     }
+
+    /// An id for an event that has none: retries are equal byte for byte.
+    public var digestID: String { "sha256:" + Digest.sha256Hex(body) }
 }
 
 /// One provider: raw bytes in, facts in the product's words out. Knows no database and reads no clock.

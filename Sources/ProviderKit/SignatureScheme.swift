@@ -1,4 +1,4 @@
-internal import Crypto
+public import Crypto
 public import Entitlements
 
 /// How a provider signs: HMAC-SHA-256 over a text made of the body and, where the scheme has them, a time and an id.
@@ -92,9 +92,9 @@ public struct SignatureScheme: Hashable, Sendable {
         keys.contains { $0.key(from: secret) != nil }
     }
 
-    /// Every key that the secrets valid now give.
-    public func keys(from secrets: [String]) -> [[UInt8]] {
-        secrets.flatMap { secret in keys.compactMap { $0.key(from: secret) } }
+    /// Every key that the secrets valid now give, ready to check with.
+    public func keys(from secrets: [String]) -> [HMACKey] {
+        secrets.flatMap { secret in keys.compactMap { $0.key(from: secret).map { HMACKey($0) } } }
     }
 
     /// Checks a delivery against every secret that is valid now.
@@ -105,7 +105,7 @@ public struct SignatureScheme: Hashable, Sendable {
     }
 
     /// Every candidate is compared in constant time, and all of them are compared whatever the first ones gave.
-    func verify(_ delivery: WebhookDelivery, keys: [[UInt8]], now: UnixMillis) throws(VerificationFailure)
+    public func verify(_ delivery: WebhookDelivery, keys: [HMACKey], now: UnixMillis) throws(VerificationFailure)
         -> VerifiedDelivery
     {
         guard let text = delivery.header(header), text.utf8.count <= Self.headerBytesMax else { throw .unsigned }
@@ -125,7 +125,7 @@ public struct SignatureScheme: Hashable, Sendable {
         let message = message(body: delivery.body, timestamp: timestamp ?? "", id: id ?? "")
         var matches = 0
         for key in keys {
-            let expected = Digest.hmacSHA256(key: key, message: message)
+            let expected = key.code(of: message)
             for signature in signatures where ConstantTime.equal(expected, signature) { matches += 1 }
         }
         guard matches > 0 else { throw .badSignature }
@@ -151,6 +151,7 @@ public struct SignatureScheme: Hashable, Sendable {
     }
 
     private func message(body: [UInt8], timestamp: String, id: String) -> [UInt8] {
+        if signed == [.body] { return body }
         var message: [UInt8] = []
         message.reserveCapacity(body.count + 64)
         for part in signed {

@@ -1,4 +1,5 @@
 internal import Crypto
+internal import Entitlements
 package import Storage
 
 /// Carries a database from one engine to another, and proves that everything came over.
@@ -138,6 +139,20 @@ package struct DatabaseCopy {
             let query = try source.prepare("SELECT name, value FROM meta")
             while try query.step() { try Self.setMeta(query.text(0), query.blob(1), in: target) }
             query.reset()
+            try target.execute("DELETE FROM last_arrival; DELETE FROM row_count")
+            try target.execute(
+                """
+                INSERT INTO last_arrival (provider, received_at) SELECT provider, max(received_at) FROM event GROUP BY provider
+                """
+            )
+            for environment in StoreEnvironment.allCases {
+                try target.execute(
+                    """
+                    INSERT INTO row_count (environment, count) SELECT \(environment.rawValue), count(*) FROM subscription
+                    WHERE environment = \(environment.rawValue)
+                    """
+                )
+            }
             let delete = try target.prepare("DELETE FROM meta WHERE name = ?")
             delete.bind(1, Self.markName)
             try delete.run()

@@ -35,6 +35,9 @@ package protocol DatabaseLocation: Sendable {
     /// Names of the files that the database does not have yet; nothing is changed.
     func pendingMigrations() throws(StorageError) -> [String]
 
+    /// The copy that answers reads, looked at; nil where there is none.
+    func examineReplica() -> ReplicaExamination?
+
     /// Brings the database up to date, elects the rows anew when the configuration changed, and starts the writer.
     ///
     /// - Parameter receivers: Ids of those who are told of changed answers; nil for those who were told before.
@@ -52,7 +55,22 @@ package protocol DatabaseLocation: Sendable {
     ) throws(StorageError) -> any Store
 }
 
+/// What was found of a copy of the database.
+package struct ReplicaExamination: Sendable {
+    /// For people: holds no password.
+    package var name: String
+    /// Why no read goes to it; nil when it is sound.
+    package var problem: String?
+    package var hint: String
+
+    package init(name: String, problem: String? = nil, hint: String = "") {
+        (self.name, self.problem, self.hint) = (name, problem, hint)
+    }
+}
+
 extension DatabaseLocation {
+    package func examineReplica() -> ReplicaExamination? { nil }
+
     /// A store without anyone who listens: for commands.
     package func open(policy: EntitlementPolicy?) throws(StorageError) -> any Store {
         try open(policy: policy, receivers: nil, listener: nil, cacheBytes: 0) { _ in }
@@ -122,6 +140,9 @@ package protocol Store: Sendable {
     /// Bytes of the files of the database; empty where they are not on this machine.
     var files: [(file: String, bytes: Int)] { get }
 
+    /// What is known of a copy of the database that answers reads; nil where there is none.
+    var replica: ReplicaMeasurements? { get }
+
     /// Hands a change to the writer. False when more wait than the database takes: nothing will happen and `reply` is never
     /// called.
     ///
@@ -136,6 +157,8 @@ package protocol Store: Sendable {
 }
 
 extension Store {
+    package var replica: ReplicaMeasurements? { nil }
+
     package func submit(_ command: StoreCommand, _ reply: @escaping StoreReply) -> Bool {
         submit(command, bytes: 0, reply)
     }

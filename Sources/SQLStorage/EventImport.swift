@@ -68,7 +68,7 @@ package final class EventImport {
                 var ingestion = Ingestion(policy: policy, transaction: transaction)
                 outcomes.append(try ingestion.ingest(event))
             }
-            if try transaction.saveVersion() { try database.tellOthers() }
+            if try transaction.saveCounters() { try database.tellOthers() }
             try transaction.setMeta(place, String(line))
             try database.commit()
             return outcomes

@@ -48,7 +48,7 @@ struct Rebuild {
             var ingestion = Ingestion(policy: policy, transaction: transaction)
             try body(&ingestion)
             report.changed += ingestion.changedRows.count
-            if try transaction.saveVersion() { try database.tellOthers() }
+            if try transaction.saveCounters() { try database.tellOthers() }
             try database.commit()
         } catch {
             database.rollback()

@@ -12,11 +12,36 @@ package protocol SQLReading: AnyObject {
     /// The rows of several users, in one round trip where that is more than one call.
     func rowCopies(of keys: [(UserID, StoreEnvironment)]) throws(StorageError) -> [RowCopy]
 
+    /// The same where some of them may be a moment old, if a copy of the database answers faster or further away.
+    func rows(_ questions: [RowQuestion]) throws(StorageError) -> [FoundRow]
+
     /// What follows is read from one snapshot as far as the engine keeps one, no older than the newest commit.
     func readTogether(_ now: UnixMillis) throws(StorageError)
 
     /// Ends the snapshot, if one is kept: before the thread sleeps, and before anything is read that must be new.
     func letGo()
+}
+
+/// Which row is asked for.
+package struct RowQuestion: Sendable {
+    package var user: UserID
+    package var environment: StoreEnvironment
+    /// As the last commit has left it, not as a copy of the database knows it.
+    package var isNewest: Bool
+
+    package init(user: UserID, environment: StoreEnvironment, isNewest: Bool) {
+        (self.user, self.environment, self.isNewest) = (user, environment, isNewest)
+    }
+}
+
+/// A row, and whether it is as the last commit has left it.
+package struct FoundRow: Sendable {
+    package var copy: RowCopy
+    package var isNewest: Bool
+
+    package init(_ copy: RowCopy, isNewest: Bool) {
+        (self.copy, self.isNewest) = (copy, isNewest)
+    }
 }
 
 /// A row as it was read, or what is left of an erased one; copied, so that it may travel to another thread.
@@ -41,6 +66,10 @@ extension SQLReading {
         var rows: [RowCopy] = []
         for (user, environment) in keys { rows.append(try rowCopy(of: user, in: environment)) }
         return rows
+    }
+
+    package func rows(_ questions: [RowQuestion]) throws(StorageError) -> [FoundRow] {
+        try rowCopies(of: questions.map { ($0.user, $0.environment) }).map { FoundRow($0, isNewest: true) }
     }
 
     /// The row of a user, copied.

@@ -6,8 +6,8 @@ internal import Storage
 package final class SQLTransaction: StorageTransaction {
     let database: any SQLDatabase
     let sql: WriterSQL
-    /// The last version given; written with the batch that used it.
-    private(set) var version: Int64
+    /// What the open transaction has counted; written once, with its commit.
+    private(set) var counters = Counters()
     private var writtenVersion: Int64
     /// Whether any user was ever erased: only then a new row must look for an old version.
     var hasErased: Bool
@@ -33,7 +33,6 @@ package final class SQLTransaction: StorageTransaction {
                 EXISTS (SELECT 1 FROM person), EXISTS (SELECT 1 FROM contested)
             """
         )
-        version = 0
         writtenVersion = 0
         hasErased = false
         try reload()
@@ -41,8 +40,9 @@ package final class SQLTransaction: StorageTransaction {
 
     /// Reads the counters again: at start, and after a transaction that did not come through.
     func reload() throws(StorageError) {
-        version = try meta("version").flatMap { Int64($0) } ?? 0
-        writtenVersion = version
+        counters = Counters()
+        counters.version = try meta("version").flatMap { Int64($0) } ?? 0
+        writtenVersion = counters.version
         beginCommand()
         defer { usedTables.reset() }
         guard try usedTables.step() else { return }
@@ -54,20 +54,32 @@ package final class SQLTransaction: StorageTransaction {
         try changes.setReceivers(meta(ChangeRecorder.receiversName))
     }
 
-    /// Writes the version counter if it moved; the last thing before COMMIT.
+    /// Writes what was counted; the last thing before COMMIT.
     ///
-    /// - Returns: Whether it had moved: whether a row was changed.
+    /// - Returns: Whether a row was changed.
     @discardableResult
-    func saveVersion() throws(StorageError) -> Bool {
-        guard version != writtenVersion else { return false }
-        try setMeta("version", String(version))
-        writtenVersion = version
+    func saveCounters() throws(StorageError) -> Bool {
+        for (provider, moment) in counters.arrivals {
+            sql.setLastArrival.bind(1, provider.name)
+            sql.setLastArrival.bind(2, moment.value)
+            try sql.setLastArrival.run()
+        }
+        counters.arrivals = [:]
+        for (environment, count) in counters.rowsMade {
+            sql.countRows.bind(1, count)
+            sql.countRows.bind(2, Int64(environment.rawValue))
+            try sql.countRows.run()
+        }
+        counters.rowsMade = [:]
+        guard counters.version != writtenVersion else { return false }
+        try setMeta("version", String(counters.version))
+        writtenVersion = counters.version
         return true
     }
 
-    /// What was written since this version was the last is undone.
-    func goBack(toVersion version: Int64) {
-        self.version = version
+    /// What was written since the counters stood so is undone.
+    func goBack(to counters: Counters) {
+        self.counters = counters
     }
 
     // MARK: - Meta
@@ -114,8 +126,9 @@ package final class SQLTransaction: StorageTransaction {
         statement.bind(7, Int64(expected.outcome.rawValue))
         statement.bind(8, expected.user?.value)
         statement.bind(9, expected.reason)
-        let sequence = try statement.insert()
-        self.expected = sequence.map { ($0, expected) }
+        guard let sequence = try statement.insert() else { return nil }
+        self.expected = (sequence, expected)
+        counters.arrivals[event.provider] = max(counters.arrivals[event.provider] ?? event.receivedAt, event.receivedAt)
         return sequence
     }
 
@@ -546,6 +559,7 @@ package final class SQLTransaction: StorageTransaction {
         statement.bind(7, row.turnsAt?.value)
         statement.bind(8, row.sequence)
         try statement.run()
+        if known == nil { counters.rowsMade[environment, default: 0] += 1 }
         if let turnsAt = row.turnsAt { nextTurn = min(nextTurn ?? turnsAt, turnsAt) }
         let before = known?.judged ?? .nothing(at: row.judgedAt)
         try changes.record(row.sequence, user, environment, from: before, to: row.judged)
@@ -556,8 +570,8 @@ package final class SQLTransaction: StorageTransaction {
     }
 
     func nextVersion() throws(StorageError) -> Int64 {
-        version += 1
-        return version
+        counters.version += 1
+        return counters.version
     }
 
     /// What stands before the id of an erased user in its digest.

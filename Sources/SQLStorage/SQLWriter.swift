@@ -164,7 +164,7 @@ package final class SQLWriter {
 
     /// Ends the transaction well.
     private func commit(_ changed: [ChangedRow]) throws(StorageError) {
-        if try transaction.saveVersion() { try engine.willCommit(changed, lastVersion: transaction.version) }
+        if try transaction.saveCounters() { try engine.willCommit(changed, lastVersion: transaction.counters.version) }
         let started = MonotonicNanos.now()
         try database.commit()
         measurements.commitMicros.add(Int(MonotonicNanos.now().nanoseconds(since: started) / 1000))
@@ -178,6 +178,7 @@ package final class SQLWriter {
         if isCareful { try savepoint.run() }
         transaction.beginCommand()
         let (before, recorded) = (changed.count, transaction.changes.recorded.count)
+        let counters = isCareful ? transaction.counters : nil
         do throws(StorageError) {
             let result = try perform(command, &changed)
             if isCareful { try release.run() }
@@ -186,11 +187,12 @@ package final class SQLWriter {
             changed.removeSubrange(before...)
             transaction.changes.forget(after: recorded)
             if error.isOfTheDatabase { throw error }
-            guard isCareful else {
+            guard let counters else {
                 needsCare = true
                 throw error
             }
             try undo.run()
+            transaction.goBack(to: counters)
             try release.run()
             return .failure(error)
         }
@@ -270,7 +272,7 @@ package final class SQLWriter {
         _ reading: ProviderReading,
         _ changed: inout [ChangedRow]
     ) throws(StorageError) -> StoreResult {
-        let (isHeard, version) = (transaction.changes.isListening, transaction.version)
+        let (isHeard, counters) = (transaction.changes.isListening, transaction.counters)
         let (before, recorded) = (changed.count, transaction.changes.recorded.count)
         transaction.changes.isListening = true
         defer { transaction.changes.isListening = isHeard }
@@ -286,7 +288,7 @@ package final class SQLWriter {
         if reading.isTrial {
             try database.execute("ROLLBACK TO SAVEPOINT trial")
             try database.execute("RELEASE SAVEPOINT trial")
-            transaction.goBack(toVersion: version)
+            transaction.goBack(to: counters)
             changed.removeSubrange(before...)
         }
         return .readingTaken(outcomes, differences)
@@ -429,16 +431,17 @@ package final class SQLWriter {
         let known = try database.prepare(
             "SELECT until, reason, entitlement FROM manual_grant WHERE user_id = ? AND grant_id = ?"
         )
-        known.bind(1, request.user.value)
-        known.bind(2, request.grantID)
-        if try known.step() {
+        // Under whichever of their ids: the person is who has the grant.
+        for member in try transaction.person(of: request.user) {
+            known.bind(1, member.value)
+            known.bind(2, request.grantID)
+            defer { known.reset() }
+            guard try known.step() else { continue }
             let isSame =
                 known.optionalInteger(0) == request.until?.value && known.text(1) == request.reason
                 && known.text(2) == request.entitlement
-            known.reset()
             return isSame ? .granted(isNew: false) : .grantConflict
         }
-        known.reset()
         let insert = try database.prepare(
             """
             INSERT INTO manual_grant (user_id, grant_id, until, reason, entitlement, created_at) VALUES (?, ?, ?, ?, ?, ?)
@@ -467,20 +470,25 @@ package final class SQLWriter {
         let update = try database.prepare(
             "UPDATE manual_grant SET ended_at = ? WHERE user_id = ? AND grant_id = ? AND ended_at IS NULL"
         )
-        update.bind(1, actor.at.value)
-        update.bind(2, user.value)
-        update.bind(3, grantID)
-        try update.run()
-        guard database.changes > 0 else { return try isKnown(grantID, of: user) ? .grantEnded : .notFound }
-        let event = ManualProvider.event(
-            ending: grantID,
-            of: user,
-            eventID: eventID("grant_ended"),
-            at: actor.at
-        )
-        _ = try ingest(event, &changed)
-        try audit("end_grant", user, actor, reason.map { "\(grantID): \($0)" } ?? grantID)
-        return .grantEnded
+        var isKnown = false
+        // Two ids with a grant of the same name each may have become one person: both end.
+        for member in try transaction.person(of: user) where try self.isKnown(grantID, of: member) {
+            isKnown = true
+            update.bind(1, actor.at.value)
+            update.bind(2, member.value)
+            update.bind(3, grantID)
+            try update.run()
+            guard database.changes > 0 else { continue }
+            let event = ManualProvider.event(
+                ending: grantID,
+                of: member,
+                eventID: eventID("grant_ended"),
+                at: actor.at
+            )
+            _ = try ingest(event, &changed)
+            try audit("end_grant", user, actor, reason.map { "\(grantID): \($0)" } ?? grantID)
+        }
+        return isKnown ? .grantEnded : .notFound
     }
 
     private func isKnown(_ grantID: String, of user: UserID) throws(StorageError) -> Bool {

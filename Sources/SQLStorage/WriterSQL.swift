@@ -48,6 +48,8 @@ struct WriterSQL {
     let row: any SQLStatement
     let setRow: any SQLStatement
     let forgetErased: any SQLStatement
+    let setLastArrival: any SQLStatement
+    let countRows: any SQLStatement
     let getMeta: any SQLStatement
     let setMeta: any SQLStatement
 
@@ -195,6 +197,14 @@ struct WriterSQL {
             """
         )
         forgetErased = try database.prepare("DELETE FROM erased WHERE digest = ? AND environment = ?")
+        setLastArrival = try database.prepare(
+            """
+            INSERT INTO last_arrival (provider, received_at) VALUES (?, ?)
+            ON CONFLICT (provider) DO UPDATE SET received_at = excluded.received_at
+            WHERE last_arrival.received_at < excluded.received_at
+            """
+        )
+        countRows = try database.prepare("UPDATE row_count SET count = count + ? WHERE environment = ?")
         getMeta = try database.prepare("SELECT value FROM meta WHERE name = ?")
         setMeta = try database.prepare(
             "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"

@@ -29,8 +29,18 @@ package final class Statement: SQLStatement {
     }
 
     package func bind(_ place: Int32, _ value: String) {
+        // An empty text may have no pointer, and a null one would be NULL.
+        guard !value.isEmpty else {
+            unsafe sqlite3_bind_text(handle, place, "", 0, csqlite_transient())
+            return
+        }
+        var value = value
         // SQLite copies the text before the call returns.
-        unsafe sqlite3_bind_text(handle, place, value, Int32(value.utf8.count), csqlite_transient())
+        _ = value.withUTF8 { bytes in
+            unsafe bytes.withMemoryRebound(to: CChar.self) { text in
+                unsafe sqlite3_bind_text(handle, place, text.baseAddress, Int32(text.count), csqlite_transient())
+            }
+        }
     }
 
     package func bind(_ place: Int32, _ value: String?) {

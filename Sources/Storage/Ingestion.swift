@@ -197,7 +197,7 @@ package struct Ingestion<Transaction: StorageTransaction> {
         var reach = reach
         reach.eventID = incoming.event.eventID
         var place = 0
-        for effect in incoming.event.effects {
+        for effect in incoming.event.effectsTogether {
             switch effect {
             case .facts(let reference, let facts):
                 let mention = try mention(reference, provider: incoming.provider, &reach)

@@ -97,6 +97,24 @@ struct GrantTests {
         }
     }
 
+    /// Two ids are one person: a grant is found, and ended, under either.
+    @Test func aPersonsOtherIDEndsTheGrant() throws {
+        let gateway = try RunningGateway().start()
+        #expect(try Self.post(gateway, Self.body).status == 201)
+        var event = RevenueCatEvent("evt_1", user: "u1", purchase: "tx_1")
+        event.aliases = ["u2"]
+        try gateway.deliver("revenuecat", event.body)
+        #expect(try Self.post(gateway, Self.body, user: "u2").status == 200)
+        let other = #"{"until":null,"reason":"case 7","grant_id":"g1"}"#
+        try ReadTests.expectProblem(try Self.post(gateway, other, user: "u2"), 409, "grant_conflict", other)
+        #expect(try gateway.entitlement(of: "u2")["purchase_id"] == "g1")
+        #expect(try gateway.ask("DELETE", "/v1/users/u2/grants/g1").status == 200)
+        #expect(try gateway.entitlement(of: "u1")["purchase_id"] == "tx_1")
+        #expect(try gateway.entitlement(of: "u1") == gateway.entitlement(of: "u2"))
+        let grants = try gateway.ask("GET", "/v1/users/u1").json()["grants"]?.array
+        #expect(grants?.count == 1 && grants?.first?["ended_at"]?.string != nil)
+    }
+
     /// Between purchases the later end wins, and a loser takes over when the winner ends.
     @Test func theLaterEndWins() throws {
         let gateway = try RunningGateway().start()

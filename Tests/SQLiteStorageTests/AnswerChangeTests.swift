@@ -96,7 +96,7 @@ struct AnswerChangeTests {
         func turn(_ moment: UnixMillis) throws {
             try ledger.database.beginWriting()
             while try ledger.transaction.turnRows(upTo: moment, limit: 10) > 0 {}
-            try ledger.transaction.saveVersion()
+            try ledger.transaction.saveCounters()
             try ledger.database.commit()
         }
         func count() throws -> Int64 {

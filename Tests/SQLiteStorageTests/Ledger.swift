@@ -77,7 +77,7 @@ final class Ledger {
             var ingestion = Ingestion(policy: policy, transaction: transaction)
             outcomes.append(try ingestion.ingest(event))
         }
-        try transaction.saveVersion()
+        try transaction.saveCounters()
         try database.commit()
         return outcomes
     }
@@ -92,7 +92,7 @@ final class Ledger {
         try database.beginWriting()
         var changed: [ChangedRow] = []
         try Erasure(database: database, transaction: transaction, policy: policy).erase(user, at: moment, &changed)
-        try transaction.saveVersion()
+        try transaction.saveCounters()
         try database.commit()
     }
 

@@ -67,6 +67,40 @@ struct MigrationsTests {
         #expect(try again.row("u2").entitlements.first?.end == day(90))
     }
 
+    @Test("a database from before ids stood by their value keeps every one of them")
+    func beforeIDsByValue() throws {
+        try database { path in
+            let database = try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: 0)
+            try database.execute(
+                "CREATE TABLE migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL) STRICT"
+            )
+            for migration in Migrations.known.prefix(7) {
+                try database.execute(migration.sql)
+                try database.execute(
+                    "INSERT INTO migration VALUES (\(migration.number), '\(migration.name)', '\(migration.checksum)')"
+                )
+            }
+            try database.execute(
+                """
+                INSERT INTO external_id VALUES (0, 'stripe', 'a', 1, 0), (1, 'stripe', 'a', 2, 0), (0, 'creem', 'a', 3, 1),
+                    (0, 'stripe', 'b', 1, 2);
+                """
+            )
+            _ = try Migrations.apply(to: path)
+            let transaction = try SQLTransaction(SQLiteDatabase(path: path, mode: .readWrite, busyMillis: 0))
+            let ids = [("stripe", "a", 0, 1), ("stripe", "a", 1, 2), ("creem", "a", 0, 3), ("stripe", "b", 0, 1)]
+            for (namespace, value, environment, purchase) in ids {
+                let found = try transaction.purchase(
+                    known: ExternalID(namespace: namespace, value: value),
+                    in: environment == 0 ? .production : .sandbox
+                )
+                #expect(found == Int64(purchase))
+            }
+            #expect(try transaction.identifiers(of: 1).map(\.id.value).sorted() == ["a", "b"])
+            #expect(try transaction.purchases(carrying: "a").sorted() == [1, 2, 3])
+        }
+    }
+
     @Test("a database of a newer version is refused")
     func newer() throws {
         try database { path in

@@ -124,6 +124,116 @@
             }
         }
 
+        // MARK: - Statements that nobody waits for
+
+        @Test func aStatementThatNobodyWaitedForFailsTheWholeTransaction() async throws {
+            try await onOwnThread {
+                let location = try Self.server.get().location("later")
+                let database = try PostgresDatabase(location.address, .writing)
+                let save = try database.prepare("SAVEPOINT command")
+                let undo = try database.prepare("ROLLBACK TO SAVEPOINT command")
+                let insert = try database.prepare("INSERT INTO meta (name, value) VALUES (?, ?)")
+                func put(_ name: String?) throws {
+                    insert.bind(1, name)
+                    insert.bind(2, Array("x".utf8))
+                    try insert.run()
+                }
+                for _ in 0..<2 {
+                    try database.beginWriting()
+                    try save.run()
+                    try put("good")
+                    try put(nil)
+                    #expect(throws: StorageError.self) { try database.integer("SELECT count(*) FROM meta") }
+                    // Going back to the savepoint would hide what somebody else believes to have written.
+                    #expect(throws: StorageError.self) { try undo.run() }
+                    #expect(throws: StorageError.self) { try database.commit() }
+                    database.rollback()
+                }
+                try database.beginWriting()
+                try put(nil)
+                #expect(throws: StorageError.self) { try database.commit() }
+                database.rollback()
+                // And one that somebody waits for does not.
+                try database.beginWriting()
+                try put("kept")
+                try save.run()
+                #expect(throws: StorageError.self) { try database.integer("SELECT 1 / 0") }
+                try undo.run()
+                try put("after")
+                #expect(database.changes == 1)
+                try database.commit()
+                let kept = "SELECT count(*) FROM meta WHERE name IN ('good', 'kept', 'after')"
+                #expect(try database.integer(kept) == 2)
+            }
+        }
+
+        @Test func numbersAreTakenInBlocksAndNeverTwice() async throws {
+            try await onOwnThread {
+                let location = try Self.server.get().location("numbers")
+                let databases = try (0..<2).map { _ in try PostgresDatabase(location.address, .writing) }
+                var seen: Set<Int64> = []
+                for round in 0..<60 {
+                    let database = databases[round % 2]
+                    let insert = try database.prepare(
+                        inserting: "INSERT INTO mention (purchase, body) VALUES (?, ?)",
+                        key: "id"
+                    )
+                    let next = try database.prepare(SQLDialect.postgres.nextNumber(of: "mention", "id"))
+                    try database.beginWriting()
+                    insert.bind(1, 7)
+                    insert.bind(2, Array("m".utf8))
+                    #expect(seen.insert(try #require(try insert.insert())).inserted)
+                    #expect(try next.step())
+                    #expect(seen.insert(next.integer(0)).inserted)
+                    #expect(try !next.step())
+                    // What is given up gives numbers up with it.
+                    if round % 5 == 0 { database.rollback() } else { try database.commit() }
+                }
+                #expect(try databases[0].integer("SELECT count(*) FROM mention WHERE purchase = 7") == 48)
+                #expect(
+                    NumberBlocks.numbered("INSERT INTO a (b) VALUES (?) ON CONFLICT (b) DO NOTHING", key: "c") == nil
+                )
+            }
+        }
+
+        @Test func aBatchCostsFewRoundTrips() async throws {
+            try await onOwnThread {
+                let location = try Self.server.get().location("trips")
+                let engine = try PostgresWriterEngine(location.address, "trips")
+                let writer = try SQLWriter(engine, policy: Ledger.plainPolicy, measurements: WriterMeasurements()) {
+                    _ in
+                }
+                let database = try #require(engine.database as? PostgresDatabase)
+                let (mailbox, answers) = (try Mailbox<WriterMessage>(capacity: 4096), Locked(0))
+                func post(_ numbers: Range<Int>) {
+                    for number in numbers {
+                        let event = Happening.state(
+                            "stripe",
+                            "e\(number)",
+                            of: "sub_\(number)",
+                            at: 1,
+                            period: 1,
+                            end: 30,
+                            user: "u\(number)"
+                        )
+                        _ = mailbox.post(
+                            WriterMessage(command: .ingest(event)) { result in
+                                if case .success = result { answers.with { $0 += 1 } }
+                            }
+                        )
+                    }
+                }
+                post(0..<300)
+                mailbox.close()
+                let before = database.roundTrips
+                writer.run(mailbox)
+                let trips = database.roundTrips - before
+                #expect(answers.with { $0 } == 300)
+                print("round trips for 300 deliveries: \(trips)")
+                #expect(trips < 300 * 5)
+            }
+        }
+
         // MARK: - Several gateways
 
         @Test func eightWritersLoseNothing() async throws {

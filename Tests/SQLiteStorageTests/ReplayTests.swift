@@ -23,7 +23,7 @@ extension Ledger {
             var ingestion = Ingestion(policy: policy, transaction: transaction)
             outcomes.append(try ingestion.replay(sequence, event, before: outcome ?? .observed, at: moment))
         }
-        try transaction.saveVersion()
+        try transaction.saveCounters()
         try database.execute("COMMIT")
         return outcomes
     }

@@ -21,7 +21,7 @@ public struct AppStoreAdapter: ProviderAdapter {
     /// with its inner parts opened.
     public func verify(_ delivery: WebhookDelivery, now: UnixMillis) throws(VerificationFailure) -> VerifiedDelivery {
         let opened = try verifier.notification(in: delivery.body, cache: delivery.signers, now: now)
-        return VerifiedDelivery(verified: opened.bytes)
+        return VerifiedDelivery(verified: opened.compact)
     }
 
     /// A transaction that an app hands in, as StoreKit gave it.
@@ -39,7 +39,7 @@ public struct AppStoreAdapter: ProviderAdapter {
             cache: signers,
             now: now
         )
-        return VerifiedDelivery(verified: opened.bytes)
+        return VerifiedDelivery(verified: opened.compact)
     }
 
     /// Nobody but Apple signs for the App Store.
@@ -52,29 +52,24 @@ public struct AppStoreAdapter: ProviderAdapter {
     }
 
     public func normalize(_ delivery: VerifiedDelivery) -> NormalizedEvent {
-        var event = NormalizedEvent(
-            eventID: "sha256:" + Digest.sha256Hex(delivery.body),
-            type: "",
-            occurredAt: nil,
-            environment: nil,
-            effects: []
-        )
-        guard let document = JSON(delivery.body) else {
-            event.verdict = .quarantined("the body is no JSON (\(delivery.body.count) bytes)")
-            return event
-        }
-        do throws(AppStoreFields.Failure) {
-            if let submission = document[AppStoreVerifier.submissionName] {
-                try AppStoreSubmission(submission, into: &event).translate(into: &event)
-            } else if let reading = document[AppStoreReading.name] {
-                try AppStoreReading(reading).translate(into: &event)
-            } else {
-                try AppStoreNotification(document, into: &event).translate(into: &event)
+        var event = NormalizedEvent(eventID: "", type: "", occurredAt: nil, environment: nil, effects: [])
+        if let document = JSON(delivery.body) {
+            do throws(AppStoreFields.Failure) {
+                if let submission = document[AppStoreVerifier.submissionName] {
+                    try AppStoreSubmission(submission, into: &event).translate(into: &event)
+                } else if let reading = document[AppStoreReading.name] {
+                    try AppStoreReading(reading).translate(into: &event)
+                } else {
+                    try AppStoreNotification(document, into: &event).translate(into: &event)
+                }
+            } catch {
+                event.effects = []
+                event.verdict = .quarantined(error.reason)
             }
-        } catch {
-            event.effects = []
-            event.verdict = .quarantined(error.reason)
+        } else {
+            event.verdict = .quarantined("the body is no JSON (\(delivery.body.count) bytes)")
         }
+        if event.eventID.isEmpty { event.eventID = delivery.digestID }
         return event
     }
 

@@ -34,6 +34,7 @@ public struct RevenueCatAdapter: ProviderAdapter {
     )
 
     private let secrets: Secrets
+    private let keys: [HMACKey]
     private let redaction = Redaction(userFields: [
         "app_user_id", "original_app_user_id", "aliases", "transferred_from", "transferred_to", "redeemed_from",
         "redeemed_by",
@@ -41,6 +42,7 @@ public struct RevenueCatAdapter: ProviderAdapter {
 
     public init(secrets: Secrets) {
         self.secrets = secrets
+        keys = Self.scheme.keys(from: secrets.signing)
     }
 
     public var provider: ProviderID { Self.name }
@@ -52,7 +54,7 @@ public struct RevenueCatAdapter: ProviderAdapter {
             guard ConstantTime.equal(sent, authorization) else { throw .badSignature }
         }
         guard !secrets.signing.isEmpty else { return VerifiedDelivery(verified: delivery.body, receivedAt: now) }
-        return try Self.scheme.verify(delivery, secrets: secrets.signing, now: now)
+        return try Self.scheme.verify(delivery, keys: keys, now: now)
     }
 
     public func sign(_ body: [UInt8], now: UnixMillis) -> [(name: String, value: String)] {
@@ -69,24 +71,19 @@ public struct RevenueCatAdapter: ProviderAdapter {
     }
 
     public func normalize(_ delivery: VerifiedDelivery) -> NormalizedEvent {
-        var event = NormalizedEvent(
-            eventID: "sha256:" + Digest.sha256Hex(delivery.body),
-            type: "",
-            occurredAt: nil,
-            environment: nil,
-            effects: []
-        )
-        guard let document = JSON(delivery.body) else {
+        var event = NormalizedEvent(eventID: "", type: "", occurredAt: nil, environment: nil, effects: [])
+        if let document = JSONText(delivery.body)?.root {
+            do throws(RevenueCatEvent.Failure) {
+                let parsed = try RevenueCatEvent(document, receivedAt: delivery.receivedAt, into: &event)
+                try parsed.translate(into: &event)
+            } catch {
+                event.effects = []
+                event.verdict = .quarantined(error.reason)
+            }
+        } else {
             event.verdict = .quarantined("the body is no JSON (\(delivery.body.count) bytes)")
-            return event
         }
-        do throws(RevenueCatEvent.Failure) {
-            let parsed = try RevenueCatEvent(document, receivedAt: delivery.receivedAt, into: &event)
-            try parsed.translate(into: &event)
-        } catch {
-            event.effects = []
-            event.verdict = .quarantined(error.reason)
-        }
+        if event.eventID.isEmpty { event.eventID = delivery.digestID }
         return event
     }
 }

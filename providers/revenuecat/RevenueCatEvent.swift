@@ -7,15 +7,15 @@ struct RevenueCatEvent {
         var reason: String
     }
 
-    let fields: JSON
+    let fields: JSONPart
     let type: String
     let id: String
     /// When RevenueCat made the event; retries keep it. What lies more than a day ahead of its arrival counts as that.
     let time: UnixMillis
 
     /// Sets the event's id, type, time and environment as far as they can be read.
-    init(_ document: JSON, receivedAt: UnixMillis?, into event: inout NormalizedEvent) throws(Failure) {
-        guard let fields = document["event"], fields.object != nil else { throw Failure(reason: "/event is missing") }
+    init(_ document: JSONPart, receivedAt: UnixMillis?, into event: inout NormalizedEvent) throws(Failure) {
+        guard let fields = document["event"], fields.isObject else { throw Failure(reason: "/event is missing") }
         self.fields = fields
         guard let id = fields["id"]?.string, !id.isEmpty else {
             throw Failure(reason: "/event/id is missing or no text")
@@ -62,7 +62,7 @@ struct RevenueCatEvent {
     }
 
     /// Milliseconds since 1970; RevenueCat writes them as whole or as floating numbers.
-    static func time(_ fields: JSON, _ name: String) throws(Failure) -> UnixMillis? {
+    static func time(_ fields: JSONPart, _ name: String) throws(Failure) -> UnixMillis? {
         guard let value = fields[name], !value.isNull else { return nil }
         guard let millis = value.integer else { throw Failure(reason: "/event/\(name) is \(value.kind), not a time") }
         return UnixMillis(millis).clamped
@@ -82,7 +82,7 @@ struct RevenueCatEvent {
         return list.compactMap(\.string)
     }
 
-    static func environment(_ fields: JSON) throws(Failure) -> StoreEnvironment? {
+    static func environment(_ fields: JSONPart) throws(Failure) -> StoreEnvironment? {
         guard let value = fields["environment"] ?? fields["purchase_environment"], !value.isNull else { return nil }
         switch value.string {
         // Nobody pays in the Test Store, whatever it says.

@@ -12,8 +12,9 @@ struct KillTests {
     private static let clients = 32
     /// More than a round needs: the clients end with the gateway.
     private static let deliveriesPerClient = 60
-    /// Users that several clients renew at the same time.
+    /// Users that several clients renew at the same time; others after so many rounds, as nobody renews thousands of times.
     private static let sharedUsers = 5
+    private static let roundsOfSharedUsers = 10
     private static let lastAnswer: UInt64 = 300
 
     @Test func nothingAnsweredIsLost() throws {
@@ -66,7 +67,7 @@ struct KillTests {
         _ gateway: RunningGateway
     ) throws -> (plan: [LedgerEntry], unanswered: Int) {
         for attempt in 0..<20 {
-            var plan = plan("\(round)-\(attempt)", &sharedPeriods, &random)
+            var plan = plan("\(round)-\(attempt)", round / roundsOfSharedUsers, &sharedPeriods, &random)
             let answersWanted = Int(random.next() % lastAnswer) + 1
             if let unanswered = try load(&plan, gateway, killAfter: answersWanted) { return (plan, unanswered) }
             everything += plan
@@ -77,6 +78,7 @@ struct KillTests {
     /// Deliveries of every client one after the other: mostly purchases of a user each, and renewals of shared users.
     private static func plan(
         _ round: String,
+        _ generation: Int,
         _ sharedPeriods: inout Int64,
         _ random: inout SplitMix64
     ) -> [LedgerEntry] {
@@ -84,7 +86,7 @@ struct KillTests {
         for number in 0..<clients * deliveriesPerClient {
             let name = "r\(round)-\(number)"
             let isShared = random.next() % 4 == 0
-            let user = isShared ? "shared-\(random.next() % UInt64(sharedUsers))" : "user-\(name)"
+            let user = isShared ? "shared-\(generation)-\(random.next() % UInt64(sharedUsers))" : "user-\(name)"
             var event = RevenueCatEvent("evt-\(name)", user: user, purchase: isShared ? "tx-\(user)" : "tx-\(name)")
             if isShared {
                 // A later period each, so that the newest of those taken in is known whatever their order.

@@ -21,16 +21,9 @@ extension GatewayHandler {
     private func writeAudit(_ entry: AuditView) {
         json.separate()
         json.raw("{")
-        json.key("at")
-        json.time(entry.at)
-        json.key("key_id")
-        json.string(entry.keyID)
-        json.key("action")
-        json.string(entry.action)
+        json.members(of: entry)
         json.key("user_id")
         json.optional(entry.user)
-        json.key("detail")
-        json.string(entry.detail)
         json.raw("}")
     }
 }

@@ -40,6 +40,18 @@ extension JSONWriter {
         optional(event.reason)
     }
 
+    /// Without whom it was done to, and without the braces.
+    mutating func members(of entry: AuditView) {
+        key("at")
+        time(entry.at)
+        key("key_id")
+        string(entry.keyID)
+        key("action")
+        string(entry.action)
+        key("detail")
+        string(entry.detail)
+    }
+
     mutating func identity(_ identity: IdentityView) {
         raw("{")
         key("provider")

@@ -117,14 +117,7 @@ enum PersonExport {
         }
         json.list("audit", records.audit) { json, entry in
             json.raw("{")
-            json.key("at")
-            json.time(entry.at)
-            json.key("key_id")
-            json.string(entry.keyID)
-            json.key("action")
-            json.string(entry.action)
-            json.key("detail")
-            json.string(entry.detail)
+            json.members(of: entry)
             json.raw("}")
         }
         json.list("notifications", records.messages) { json, message in

@@ -57,7 +57,9 @@ struct MetricsTests {
         // Longer than a count is used again: a number that grows by itself has grown by that.
         Thread.sleep(forTimeInterval: 1.1)
         let active = "gateway_active_users{provider=\"creem\"}"
-        let after = try Self.waited(gateway) { $0["gateway_overlapping_users"] == 1 && $0[active] == 1 }
+        let after = try Self.waited(gateway) {
+            $0["gateway_overlapping_users"] == 1 && $0[active] == 1 && $0["gateway_parked_purchases"] == 1
+        }
         expect(after, "gateway_rows{environment=\"production\"}", 1)
         expect(after, "gateway_rows{environment=\"sandbox\"}", 1)
         expect(after, "gateway_parked_purchases", 1)

@@ -1,8 +1,9 @@
 /// One thing that an event says about one purchase.
 ///
 /// A purchase is a pure function of the *set* of its facts (rule 1): adding a fact is a set union, so the order in which
-/// facts arrive cannot matter.
-public enum Fact: Hashable, Sendable {
+/// facts arrive cannot matter. Facts are handed on many times and looked into a few, so each is kept in one piece of memory of its
+/// own.
+public indirect enum Fact: Hashable, Sendable {
     case state(PurchaseState)
     case payment(Payment)
     case adjustment(Adjustment)

@@ -1,6 +1,6 @@
 public import Entitlements
 
-/// An event as it comes to the store.
+/// An event as it comes to the store, its effects put together.
 public struct IncomingEvent: Sendable {
     public var provider: ProviderID
     public var event: NormalizedEvent
@@ -16,6 +16,7 @@ public struct IncomingEvent: Sendable {
     ) {
         self.provider = provider
         self.event = event
+        self.event.effects = event.effectsTogether
         self.receivedAt = receivedAt
         self.redactedPayload = redactedPayload
     }
@@ -197,7 +198,7 @@ package struct Ingestion<Transaction: StorageTransaction> {
         var reach = reach
         reach.eventID = incoming.event.eventID
         var place = 0
-        for effect in incoming.event.effectsTogether {
+        for effect in incoming.event.effects {
             switch effect {
             case .facts(let reference, let facts):
                 let mention = try mention(reference, provider: incoming.provider, &reach)

@@ -57,6 +57,8 @@ extension NormalizedEvent {
     public var effectsTogether: [Effect] {
         var together: [Effect] = []
         var places: [PurchaseReference: Int] = [:]
+        // What is told again, gathered apart: an event with thousands of parts costs as much as they are many.
+        var gathered: [Int: (facts: [Fact], told: Set<Fact>)] = [:]
         var seen: Set<Effect> = []
         for effect in effects {
             guard case .facts(let reference, let facts) = effect else {
@@ -64,11 +66,16 @@ extension NormalizedEvent {
                 continue
             }
             if let place = places[reference], case .facts(_, let earlier) = together[place] {
-                together[place] = .facts(reference, earlier + facts.filter { !earlier.contains($0) })
+                for fact in facts where gathered[place, default: (earlier, Set(earlier))].told.insert(fact).inserted {
+                    gathered[place]?.facts.append(fact)
+                }
             } else {
                 places[reference] = together.count
                 together.append(effect)
             }
+        }
+        for (place, all) in gathered {
+            if case .facts(let reference, _) = together[place] { together[place] = .facts(reference, all.facts) }
         }
         return together
     }

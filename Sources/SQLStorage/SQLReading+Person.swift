@@ -57,12 +57,6 @@ extension SQLReading {
         let names = try database.prepare(
             "SELECT namespace, value FROM external_id WHERE purchase = ? ORDER BY rank, value"
         )
-        let facts = try database.prepare(
-            """
-            SELECT event.provider, event.event_id, fact.body FROM fact JOIN event ON event.seq = fact.event
-            WHERE fact.purchase = ? ORDER BY fact.event, fact.place
-            """
-        )
         query.bind(1, user.value)
         query.bind(2, Ownership.Dependency.user(user).node)
         var found: [KeptPurchase] = []
@@ -81,15 +75,7 @@ extension SQLReading {
                 kept.ids.append(ExternalID(namespace: names.text(0), value: names.text(1)))
             }
             names.reset()
-            facts.bind(1, record.key)
-            while try facts.step() {
-                kept.facts += try FactCoding.decode(
-                    facts.blob(2),
-                    provider: ProviderID(facts.text(0)),
-                    eventID: facts.text(1)
-                )
-            }
-            facts.reset()
+            kept.facts = try recordedFacts(of: record.key)
             found.append(kept)
         }
         return found
@@ -160,19 +146,6 @@ extension SQLReading {
             "SELECT seq, at, key_id, action, user_id, detail FROM audit WHERE user_id = ? ORDER BY seq"
         )
         query.bind(1, user.value)
-        var found: [AuditView] = []
-        while try query.step() {
-            found.append(
-                AuditView(
-                    sequence: query.integer(0),
-                    at: UnixMillis(query.integer(1)),
-                    keyID: query.text(2),
-                    action: query.text(3),
-                    user: query.optionalText(4),
-                    detail: query.text(5)
-                )
-            )
-        }
-        return found
+        return try entries(query)
     }
 }

@@ -63,6 +63,11 @@ extension SQLReading {
         )
         statement.bind(1, before ?? .max)
         statement.bind(2, Int64(limit))
+        return try entries(statement)
+    }
+
+    /// The entries of the audit that a query finds.
+    func entries(_ statement: any SQLStatement) throws(StorageError) -> [AuditView] {
         var found: [AuditView] = []
         while try statement.step() {
             found.append(
@@ -130,17 +135,9 @@ extension SQLReading {
         let purchases = try database.prepare(
             "SELECT id, environment FROM purchase WHERE owner IN (\(Self.members("?1"))) ORDER BY id"
         )
-        let names = try database.prepare("SELECT namespace, value, rank FROM external_id WHERE purchase = ?")
         purchases.bind(1, user.value)
         while try purchases.step() {
-            names.bind(1, purchases.integer(0))
-            var ids: [PurchaseReference.Identifier] = []
-            while try names.step() {
-                let id = ExternalID(namespace: names.text(0), value: names.text(1))
-                let rank = ExternalIDRank(rawValue: UInt8(truncatingIfNeeded: names.integer(2))) ?? .reference
-                ids.append(.init(id: id, rank: rank))
-            }
-            names.reset()
+            let ids = try identifiers(of: purchases.integer(0))
             let environment = StoreEnvironment(rawValue: UInt8(truncatingIfNeeded: purchases.integer(1))) ?? .sandbox
             known.purchases.append(.init(environment: environment, ids: ids))
         }

@@ -112,35 +112,42 @@ extension SQLReading {
         guard try purchase.step() else { return known }
         let environment = StoreEnvironment(rawValue: UInt8(truncatingIfNeeded: purchase.integer(0))) ?? .sandbox
         known.purchases = [.init(environment: environment, ids: try identifiers(of: key))]
-        let facts = try database.prepare(
-            """
-            SELECT event.provider, event.event_id, fact.body FROM fact JOIN event ON event.seq = fact.event
-            WHERE fact.purchase = ?
-            """
-        )
-        facts.bind(1, key)
         var customers: Set<CustomerID> = []
-        while try facts.step() {
-            let told = try FactCoding.decode(
-                facts.blob(2),
-                provider: ProviderID(facts.text(0)),
-                eventID: facts.text(1)
-            )
-            for entry in told {
-                switch entry.fact {
-                case .customer(let customer): customers.insert(customer)
-                case .owner(let statement): customers.formUnion(statement.anonymous)
-                case .state, .payment, .adjustment, .superseded: continue
-                }
+        for told in try recordedFacts(of: key) {
+            switch told.fact {
+            case .customer(let customer): customers.insert(customer)
+            case .owner(let statement): customers.formUnion(statement.anonymous)
+            case .state, .payment, .adjustment, .superseded: continue
             }
         }
         known.customers = customers.sorted { ($0.provider, $0.value) < ($1.provider, $1.value) }
         return known
     }
 
+    func recordedFacts(of key: PurchaseKey) throws(StorageError) -> [RecordedFact] {
+        let facts = try database.prepare(
+            """
+            SELECT event.provider, event.event_id, fact.body FROM fact JOIN event ON event.seq = fact.event
+            WHERE fact.purchase = ? ORDER BY fact.event, fact.place
+            """
+        )
+        facts.bind(1, key)
+        defer { facts.reset() }
+        var found: [RecordedFact] = []
+        while try facts.step() {
+            found += try FactCoding.decode(
+                facts.blob(2),
+                provider: ProviderID(facts.text(0)),
+                eventID: facts.text(1)
+            )
+        }
+        return found
+    }
+
     func identifiers(of key: PurchaseKey) throws(StorageError) -> [PurchaseReference.Identifier] {
         let names = try database.prepare("SELECT namespace, value, rank FROM external_id WHERE purchase = ?")
         names.bind(1, key)
+        defer { names.reset() }
         var ids: [PurchaseReference.Identifier] = []
         while try names.step() {
             let id = ExternalID(namespace: names.text(0), value: names.text(1))

@@ -14,7 +14,7 @@ struct StoredFacts {
             FROM fact JOIN event ON event.seq = fact.event WHERE fact.purchase = ?
             """
         )
-        update = try database.prepare("UPDATE fact SET body = ? WHERE purchase = ? AND event = ? AND place = ?")
+        update = try database.prepare("UPDATE fact SET body = ?4 WHERE purchase = ?1 AND event = ?2 AND place = ?3")
         delete = try database.prepare("DELETE FROM fact WHERE purchase = ? AND event = ? AND place = ?")
     }
 
@@ -38,14 +38,10 @@ struct StoredFacts {
         query.reset()
         for (event, place, facts) in changed {
             let statement = facts.isEmpty ? delete : update
-            var next: Int32 = 1
-            if !facts.isEmpty {
-                statement.bind(next, FactCoding.encode(facts))
-                next += 1
-            }
-            statement.bind(next, key)
-            statement.bind(next + 1, event)
-            statement.bind(next + 2, place)
+            statement.bind(1, key)
+            statement.bind(2, event)
+            statement.bind(3, place)
+            if !facts.isEmpty { statement.bind(4, FactCoding.encode(facts)) }
             try statement.run()
         }
         return changed.map(\.event)

@@ -14,6 +14,19 @@ struct MigrationsTests {
         try body(folder.file("gateway.db"))
     }
 
+    /// A database as an earlier version of the program has made it.
+    private func older(_ path: String, files: Int) throws -> SQLiteDatabase {
+        let database = try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: 0)
+        try database.execute(
+            "CREATE TABLE migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL) STRICT"
+        )
+        for migration in Migrations.known.prefix(files) {
+            try database.execute(migration.sql)
+            try migration.note(in: database)
+        }
+        return database
+    }
+
     @Test("applied once; a second time is nothing")
     func twice() throws {
         try database { path in
@@ -70,16 +83,7 @@ struct MigrationsTests {
     @Test("a database from before ids stood by their value keeps every one of them")
     func beforeIDsByValue() throws {
         try database { path in
-            let database = try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: 0)
-            try database.execute(
-                "CREATE TABLE migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL) STRICT"
-            )
-            for migration in Migrations.known.prefix(7) {
-                try database.execute(migration.sql)
-                try database.execute(
-                    "INSERT INTO migration VALUES (\(migration.number), '\(migration.name)', '\(migration.checksum)')"
-                )
-            }
+            let database = try older(path, files: 7)
             try database.execute(
                 """
                 INSERT INTO external_id VALUES (0, 'stripe', 'a', 1, 0), (1, 'stripe', 'a', 2, 0), (0, 'creem', 'a', 3, 1),
@@ -123,16 +127,7 @@ struct MigrationsTests {
     @Test("a database that was in use before the counts were kept is counted once")
     func countsOfWhatWasThere() throws {
         try database { path in
-            let database = try SQLiteDatabase(path: path, mode: .readWrite, busyMillis: 0)
-            try database.execute(
-                "CREATE TABLE migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL) STRICT"
-            )
-            for migration in Migrations.known.prefix(2) {
-                try database.execute(migration.sql)
-                try database.execute(
-                    "INSERT INTO migration VALUES (\(migration.number), '\(migration.name)', '\(migration.checksum)')"
-                )
-            }
+            let database = try older(path, files: 2)
             try database.execute(
                 """
                 INSERT INTO subscription VALUES ('u1', 0, 1, 1, x''), ('u2', 0, 2, 1, x''), ('u2', 1, 3, 1, x'');
